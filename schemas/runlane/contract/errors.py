@@ -1,0 +1,286 @@
+"""Every error of Runlane, in one tree.
+
+* RunlaneError
+  * ContractError ................ permanent: repeating the same command can never succeed
+    * InvalidCommand ............. a rule of the contract is broken; ``code`` names the rule
+      * ParentRunIDRequired
+      * ChildRunIDRequired
+      * ChildAgentIDRequired
+      * ChildSessionIDRequired
+    * NotPermitted
+    * Misrouted
+    * WrongLane .................. carries the right lane; the client follows it once
+    * SessionNotFound
+    * SessionEnded
+    * SessionPurged
+    * SessionActive
+    * SessionHasActiveRuns
+    * RunNotFound
+      * PredecessorNotFound
+    * RunConflict
+    * RunTerminalConflict
+    * RunCancellationConflict
+    * RunSuspensionNotFound
+    * RunSuspensionConflict
+    * RunNotActive
+    * RunSessionMismatch
+    * RunRecordOwnerMismatch
+    * EventConflict .............. carries run and key
+  * TemporaryError ............... the same command may succeed later
+    * OutOfOrder ................. the event key an append follows is not there yet
+    * OutcomeUnknown ............. no answer in time: the command may or may not be committed
+    * Unavailable ................ broker, database or read API does not answer
+    * Overloaded ................. a bound of the client or the service is reached
+
+A message never holds payload bytes. Source: contract section 0 and 1.13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """An error as a value, as it is journaled and sent: class name, stable code, safe message, details.
+
+    ``details`` are pairs of strings that the class turns back into attributes (``WrongLane.lane``).
+    """
+
+    name: str
+    code: str
+    message: str
+    retryable: bool
+    details: tuple[tuple[str, str], ...] = ()
+
+
+class RunlaneError(Exception):
+    """Root of the tree. ``code`` is stable, ``message`` is safe to show, ``retryable`` says if repeating can help."""
+
+    code: str = "error"
+    retryable: ClassVar[bool] = False
+    detail_names: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        if code is not None:
+            self.code = code
+
+    def info(self) -> ErrorInfo:
+        """Return the error as a value for the journal and the wire."""
+        details = tuple((name, str(getattr(self, name))) for name in self.detail_names)
+        return ErrorInfo(type(self).__name__, self.code, self.message, self.retryable, details)
+
+
+class ContractError(RunlaneError):
+    """A permanent refusal: nothing was written and the same command can never succeed (contract 0, 1.13)."""
+
+    code = "contract"
+
+
+class TemporaryError(RunlaneError):
+    """A failure that may pass; an exact retry of the command is safe."""
+
+    code = "temporary"
+    retryable = True
+
+
+class InvalidCommand(ContractError):
+    """A rule of the contract is broken before any state is looked at; ``code`` names the rule."""
+
+    code = "invalid_command"
+
+
+class ParentRunIDRequired(InvalidCommand):
+    """A child start names no parent run."""
+
+    code = "parent_run_id_required"
+
+
+class ChildRunIDRequired(InvalidCommand):
+    """A child start names no run id."""
+
+    code = "child_run_id_required"
+
+
+class ChildAgentIDRequired(InvalidCommand):
+    """A child start names no agent."""
+
+    code = "child_agent_id_required"
+
+
+class ChildSessionIDRequired(InvalidCommand):
+    """A session-backed child start names no session."""
+
+    code = "child_session_id_required"
+
+
+class NotPermitted(ContractError):
+    """A host command without a true host signature, or a start without a true claim receipt."""
+
+    code = "not_permitted"
+
+
+class Misrouted(ContractError):
+    """The command lies on a partition that its key does not hash to."""
+
+    code = "misrouted"
+
+
+class WrongLane(ContractError):
+    """The command's run or session lives in another lane, named by ``lane``."""
+
+    code = "wrong_lane"
+    detail_names = ("lane",)
+
+    def __init__(self, message: str = "", *, lane: str = "", code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.lane = lane
+
+
+class SessionNotFound(ContractError):
+    """The session was never created."""
+
+    code = "session_not_found"
+
+
+class SessionEnded(ContractError):
+    """The session has ended and cannot be created again."""
+
+    code = "session_ended"
+
+
+class SessionPurged(ContractError):
+    """The session was purged; its id is reserved for ever."""
+
+    code = "session_purged"
+
+
+class SessionActive(ContractError):
+    """An active session cannot be purged."""
+
+    code = "session_active"
+
+
+class SessionHasActiveRuns(ContractError):
+    """A session with running runs cannot be purged."""
+
+    code = "session_has_active_runs"
+
+
+class RunNotFound(ContractError):
+    """The run is unknown: it never existed or was purged."""
+
+    code = "run_not_found"
+
+
+class PredecessorNotFound(RunNotFound):
+    """The run that a continuation follows is unknown (C209)."""
+
+    code = "predecessor_not_found"
+
+
+class RunConflict(ContractError):
+    """Another lane holds the run id, or a start retry disagrees in identity or in a lifecycle key."""
+
+    code = "run_conflict"
+
+
+class RunTerminalConflict(ContractError):
+    """Another terminal state or terminal record owns the run."""
+
+    code = "run_terminal_conflict"
+
+
+class RunCancellationConflict(ContractError):
+    """The run has another cancellation reason or another cancellation record."""
+
+    code = "run_cancellation_conflict"
+
+
+class RunSuspensionNotFound(ContractError):
+    """The run has no checkpoint."""
+
+    code = "run_suspension_not_found"
+
+
+class RunSuspensionConflict(ContractError):
+    """The run has another checkpoint or another suspension record."""
+
+    code = "run_suspension_conflict"
+
+
+class RunNotActive(ContractError):
+    """New work on a stopped run, or a stopped parent."""
+
+    code = "run_not_active"
+
+
+class RunSessionMismatch(ContractError):
+    """Parent and child belong to different sessions."""
+
+    code = "run_session_mismatch"
+
+
+class RunRecordOwnerMismatch(ContractError):
+    """The record names another run, agent or session than the stored or requested run."""
+
+    code = "run_record_owner_mismatch"
+
+
+class EventConflict(ContractError):
+    """The event key is already used in ``run_id`` with different content."""
+
+    code = "event_conflict"
+    detail_names = ("run_id", "event_key")
+
+    def __init__(
+        self, message: str = "", *, run_id: str = "", event_key: str = "", code: str | None = None
+    ) -> None:
+        super().__init__(message, code=code)
+        self.run_id = run_id
+        self.event_key = event_key
+
+
+class OutOfOrder(TemporaryError):
+    """The event key that an append says it follows is not stored yet."""
+
+    code = "out_of_order"
+
+
+class OutcomeUnknown(TemporaryError):
+    """No answer came in time; the command may or may not be committed, an exact retry tells."""
+
+    code = "outcome_unknown"
+
+
+class Unavailable(TemporaryError):
+    """Broker, database or read API does not answer."""
+
+    code = "unavailable"
+
+
+class Overloaded(TemporaryError):
+    """A bound (bytes in flight, rate, connections) is reached."""
+
+    code = "overloaded"
+
+
+def _tree(root: type[RunlaneError]) -> dict[str, type[RunlaneError]]:
+    found = {root.__name__: root}
+    for child in root.__subclasses__():
+        found |= _tree(child)
+    return found
+
+
+_BY_NAME = _tree(RunlaneError)
+
+
+def from_info(info: ErrorInfo) -> RunlaneError:
+    """Rebuild the exception that ``info`` describes; an unknown class becomes its nearest known parent."""
+    fallback: type[RunlaneError] = TemporaryError if info.retryable else ContractError
+    kind = _BY_NAME.get(info.name, fallback)
+    known = {name: value for name, value in info.details if name in kind.detail_names}
+    return kind(info.message, code=info.code, **known)

@@ -1,0 +1,93 @@
+"""What a reader of committed state offers: the contract's reads (contract 2.11) and the searches for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from runlane.contract.values import (
+    NO_LABELS,
+    Page,
+    RunMeta,
+    RunStatus,
+    RunSuspension,
+    Session,
+    SessionStatus,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunQuery:
+    """Filter of ``search_runs``; an empty field does not filter. Times are aware instants, ``until`` is exclusive."""
+
+    statuses: tuple[RunStatus, ...] = ()
+    agent_id: str = ""
+    session_id: str = ""
+    labels: Mapping[str, str] = field(default=NO_LABELS)
+    started_from: datetime | None = None
+    started_until: datetime | None = None
+    cursor: str = ""
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Runs newest first; the search reads a derived table that may lag: ``as_of`` is the commit time it reflects."""
+
+    runs: tuple[RunMeta, ...]
+    next_cursor: str
+    as_of: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Sessions by id; ``next_cursor`` is empty at the end."""
+
+    sessions: tuple[Session, ...]
+    next_cursor: str
+
+
+class Reader(Protocol):
+    """Linearisable reads of committed state. Each may raise ``Unavailable`` besides what it names."""
+
+    async def load_run(self, run_id: str) -> RunMeta:
+        """Return the run; ``RunNotFound``."""
+        ...
+
+    async def load_run_suspension(self, run_id: str) -> RunSuspension:
+        """Return the checkpoint's exact bytes; ``RunNotFound``, ``RunSuspensionNotFound``, ``NotPermitted``."""
+        ...
+
+    async def load_session(self, session_id: str) -> Session:
+        """Return the session; ``SessionPurged``, ``SessionNotFound``."""
+        ...
+
+    async def load_session_status(self, session_id: str) -> SessionStatus:
+        """Return active or ended; ``SessionPurged``, ``SessionNotFound`` (also for the empty id, C248)."""
+        ...
+
+    async def list_runs_by_session(
+        self, session_id: str, statuses: Sequence[RunStatus] = ()
+    ) -> tuple[RunMeta, ...]:
+        """Return the session's runs in any order, only those of ``statuses`` when given (C250)."""
+        ...
+
+    async def list_run_records(self, run_id: str, cursor: str, limit: int) -> Page:
+        """Return a page of a run; checks limit, then cursor, then existence (contract 2.11)."""
+        ...
+
+    async def list_session_run_records(self, session_id: str, cursor: str, limit: int) -> Page:
+        """Return a page of all runs of a session in commit order; checks limit, then cursor, then existence."""
+        ...
+
+    async def list_sessions(
+        self, status: SessionStatus | None = None, cursor: str = "", limit: int = 100
+    ) -> SessionPage:
+        """Return a page of sessions, only those of ``status`` when given."""
+        ...
+
+    async def search_runs(self, query: RunQuery) -> RunPage:
+        """Return a page of runs that match; reads a derived table that may lag by a moment."""
+        ...
