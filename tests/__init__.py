@@ -1,0 +1,1 @@
+"""Tests of Runlane, one folder an area; shared helpers in `tests.harness`."""
