@@ -25,7 +25,7 @@ class RunQuery:
     statuses: tuple[RunStatus, ...] = ()
     agent_id: str = ""
     session_id: str = ""
-    labels: Mapping[str, str] = field(default=NO_LABELS)
+    labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)
     started_from: datetime | None = None
     started_until: datetime | None = None
     cursor: str = ""

@@ -62,7 +62,7 @@ class RunStart:
     parent_run_id: str = ""
     predecessor_run_id: str = ""
     started_at: datetime | None = None
-    labels: Mapping[str, str] = field(default=NO_LABELS)
+    labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)
 
 
 @dataclass(frozen=True, slots=True)
