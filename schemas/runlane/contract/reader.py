@@ -19,12 +19,28 @@ from runlane.contract.values import (
 
 
 @dataclass(frozen=True, slots=True)
+class SessionScope:
+    """Sessions by id or by the start of their id, as a viewer token names them; never a sessionless run."""
+
+    ids: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+
+    def holds(self, session_id: str) -> bool:
+        """Whether a session, or a run of it, may be seen."""
+        return bool(session_id) and (session_id in self.ids or session_id.startswith(self.prefixes))
+
+
+@dataclass(frozen=True, slots=True)
 class RunQuery:
-    """Filter of ``search_runs``; an empty field does not filter. Times are aware instants, ``until`` is exclusive."""
+    """Filter of ``search_runs``; an empty field does not filter. Times are aware instants, ``until`` is exclusive.
+
+    A ``scope`` is no preference but a right: runs outside of it appear neither in a page nor in a cursor.
+    """
 
     statuses: tuple[RunStatus, ...] = ()
     agent_id: str = ""
     session_id: str = ""
+    scope: SessionScope | None = None
     labels: Mapping[str, str] = field(default_factory=lambda: NO_LABELS)
     started_from: datetime | None = None
     started_until: datetime | None = None
@@ -83,9 +99,13 @@ class Reader(Protocol):
         ...
 
     async def list_sessions(
-        self, status: SessionStatus | None = None, cursor: str = "", limit: int = 100
+        self,
+        status: SessionStatus | None = None,
+        cursor: str = "",
+        limit: int = 100,
+        scope: SessionScope | None = None,
     ) -> SessionPage:
-        """Return a page of sessions, only those of ``status`` when given."""
+        """Return a page of sessions, only those of ``status`` and inside ``scope`` when given."""
         ...
 
     async def search_runs(self, query: RunQuery) -> RunPage:
