@@ -1,4 +1,4 @@
-"""What a reader of committed state offers: the contract's reads (contract 2.11) and the searches for people."""
+"""What a reader of committed state offers: the contract's reads (2.11) and the searches for people."""
 
 from __future__ import annotations
 
@@ -29,10 +29,18 @@ class SessionScope:
         """Whether a session, or a run of it, may be seen."""
         return bool(session_id) and (session_id in self.ids or session_id.startswith(self.prefixes))
 
+    def within(self, other: SessionScope) -> SessionScope:
+        """Return the scope that holds exactly what both hold."""
+        return SessionScope(
+            ids=tuple(i for i in self.ids if other.holds(i)) + tuple(i for i in other.ids if self.holds(i)),
+            prefixes=tuple(p for p in self.prefixes if p.startswith(other.prefixes))
+            + tuple(p for p in other.prefixes if p.startswith(self.prefixes)),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RunQuery:
-    """Filter of ``search_runs``; an empty field does not filter. Times are aware instants, ``until`` is exclusive.
+    """Filter of ``search_runs``; an empty field does not filter. Times are aware, ``until`` is exclusive.
 
     A ``scope`` is no preference but a right: runs outside of it appear neither in a page nor in a cursor.
     """
@@ -50,7 +58,7 @@ class RunQuery:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """Runs newest first; the search reads a derived table that may lag: ``as_of`` is the commit time it reflects."""
+    """Runs newest first. The search reads a derived table that may lag: ``as_of`` is its last commit time."""
 
     runs: tuple[RunMeta, ...]
     next_cursor: str
@@ -73,7 +81,7 @@ class Reader(Protocol):
         ...
 
     async def load_run_suspension(self, run_id: str) -> RunSuspension:
-        """Return the checkpoint's exact bytes; ``RunNotFound``, ``RunSuspensionNotFound``, ``NotPermitted``."""
+        """Return the exact checkpoint; ``RunNotFound``, ``RunSuspensionNotFound``, ``NotPermitted``."""
         ...
 
     async def load_session(self, session_id: str) -> Session:
@@ -95,7 +103,7 @@ class Reader(Protocol):
         ...
 
     async def list_session_run_records(self, session_id: str, cursor: str, limit: int) -> Page:
-        """Return a page of all runs of a session in commit order; checks limit, then cursor, then existence."""
+        """Return a page of a session's runs in commit order; checks limit, then cursor, then existence."""
         ...
 
     async def list_sessions(
