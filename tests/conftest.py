@@ -3,7 +3,6 @@
 import contextlib
 import os
 from collections.abc import Generator, Iterator
-from typing import Any
 
 import pytest
 
@@ -57,5 +56,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-def _reason(longrepr: Any) -> str:
-    return str(longrepr[2]) if isinstance(longrepr, tuple) else str(longrepr)
+def _reason(longrepr: object) -> str:
+    match longrepr:
+        case (str(), int(), str(reason)):
+            return reason
+        case other:
+            return str(other)

@@ -60,7 +60,7 @@ def kafka_libs() -> Path:
 
 def _copy_dependencies(maven: str, *, into: Path) -> None:
     command = [maven, "-q", "-B", "-f", str(POM), "dependency:copy-dependencies"]
-    done = subprocess.run(  # noqa: S603 - a fixed command of this file
+    done = subprocess.run(
         [*command, "-DincludeScope=runtime", f"-DoutputDirectory={into}"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
