@@ -26,6 +26,9 @@
     * RunSessionMismatch
     * RunRecordOwnerMismatch
     * EventConflict .............. carries run and key
+    * UndecodableMessage ......... the bytes are no message of ours; ``code`` names the reason
+  * FatalKafkaError .............. the Kafka client can't go on: the process must end
+  * TopicMismatch ................ a topic is missing or not as declared: an operator must act
   * TemporaryError ............... the same command may succeed later
     * OutOfOrder ................. the event key an append follows is not there yet
     * OutcomeUnknown ............. no answer in time: the command may or may not be committed
@@ -242,6 +245,29 @@ class EventConflict(ContractError):
         super().__init__(message, code=code)
         self.run_id = run_id
         self.event_key = event_key
+
+
+class UndecodableMessage(ContractError):
+    """A message's bytes cannot be read; ``code`` names the reason (``null_message``, ``unknown_schema``, …)."""
+
+    code = "undecodable_message"
+
+
+class FatalKafkaError(RunlaneError):
+    """The Kafka client cannot go on (fenced, failed delivery order, destroyed): end the process, start anew."""
+
+    code = "kafka_fatal"
+
+
+class TopicMismatch(RunlaneError):
+    """A topic is missing or not as declared; ``topic`` names it."""
+
+    code = "topic_mismatch"
+    detail_names = ("topic",)
+
+    def __init__(self, message: str = "", *, topic: str = "", code: str | None = None) -> None:
+        super().__init__(message, code=code)
+        self.topic = topic
 
 
 class OutOfOrder(TemporaryError):
