@@ -36,9 +36,9 @@ def path_segment(identifier: str) -> str:
     """Return ``identifier`` as one path segment: UTF-8, percent-encoded, "/" too.
 
     URL software drops the segments "." and ".." even when they are percent-encoded, so those two ids, and ids
-    that start with "~", get a "~" in front.
+    that start with "~", get a "~" in front. The empty id, which some reads answer too (C248), is "~".
     """
-    if identifier in _DOT_SEGMENTS or identifier.startswith(_ESCAPE):
+    if not identifier or identifier in _DOT_SEGMENTS or identifier.startswith(_ESCAPE):
         identifier = _ESCAPE + identifier
     return quote(identifier, safe="")
 

@@ -1,0 +1,1 @@
+"""The routes of the read API, one module a resource."""
