@@ -59,7 +59,7 @@ class ErrorInfo:
 
 
 class RunlaneError(Exception):
-    """Root of the tree. ``code`` is stable, ``message`` is safe to show, ``retryable`` says if repeating can help."""
+    """Root of the tree: a stable ``code``, a ``message`` safe to show, and whether repeating can help."""
 
     code: str = "error"
     retryable: ClassVar[bool] = False
@@ -248,13 +248,13 @@ class EventConflict(ContractError):
 
 
 class UndecodableMessage(ContractError):
-    """A message's bytes cannot be read; ``code`` names the reason (``null_message``, ``unknown_schema``, …)."""
+    """A message's bytes cannot be read; ``code`` names the reason (``null_message``, ``unknown_schema``)."""
 
     code = "undecodable_message"
 
 
 class FatalKafkaError(RunlaneError):
-    """The Kafka client cannot go on (fenced, failed delivery order, destroyed): end the process, start anew."""
+    """The Kafka client cannot go on (fenced, delivery order lost): end the process and start anew."""
 
     code = "kafka_fatal"
 

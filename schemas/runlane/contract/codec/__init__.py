@@ -1,10 +1,10 @@
-"""Commands, outcomes and committed records as bytes and back, and their message headers (design, Wire formats).
+"""Commands, outcomes and committed records as bytes and back, with their headers (design, Wire formats).
 
     data = encode_command(AppendRunRecord(record))
     decode_command(data)                            # the equal command, or UndecodableMessage
 
-A ``Codec`` with ``SchemaIds`` writes the schema registry's frame instead of Avro's single-object encoding; the module
-functions are those of a codec without.
+A ``Codec`` with ``SchemaIds`` writes the schema registry's frame instead of Avro's single-object encoding;
+the module functions are those of a codec without.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class Codec:
     def encode_command(self, command: Command) -> bytes:
         """Return the message of ``command``, valid or not.
 
-        Raises ``InvalidCommand`` with code ``not_encodable`` (a naive time, an unpaired surrogate, a field of another
-        type) or ``message_too_large``.
+        Raises ``InvalidCommand`` with code ``not_encodable`` (a naive time, an unpaired surrogate, a field
+        of another type) or ``message_too_large``.
         """
         try:
             data = self._command.write({"op": put_command(command)})

@@ -1,18 +1,22 @@
 """Avro bytes with the schema's name in front, written and read fast.
 
-Two frames exist: Avro single-object encoding (C3 01, the fingerprint in 8 little-endian bytes, the body), which is the
-default, and the schema registry frame (00, the id in 4 big-endian bytes, the body). Whoever knows registry ids reads
-both (design, Wire formats).
+Two frames exist: Avro single-object encoding (C3 01, the fingerprint in 8 little-endian bytes, the body),
+which is the default, and the schema registry frame (00, the id in 4 big-endian bytes, the body). Whoever
+knows registry ids reads both (design, Wire formats).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, cast
 
-from fastavro import schemaless_reader, schemaless_writer
+# fastavro's annotations leave the stream's type open.
+from fastavro import (
+    schemaless_reader,  # pyright: ignore[reportUnknownVariableType]
+    schemaless_writer,  # pyright: ignore[reportUnknownVariableType]
+)
 
 from runlane.contract.errors import UndecodableMessage
 from runlane.contract.limits import MAX_MESSAGE_BYTES
@@ -22,6 +26,8 @@ SINGLE_OBJECT: Final = b"\xc3\x01"
 REGISTRY: Final = b"\x00"
 _SINGLE_OBJECT_BYTES: Final = 10
 _REGISTRY_BYTES: Final = 5
+_VARINT_BYTES: Final = 10
+_VARINT_MORE: Final = 0x80
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +92,7 @@ class Frame:
         start = stream.tell()
         try:
             return schemaless_reader(stream, writer.parsed, reader, return_record_name=True)
-        except Exception as error:
-            # Hostile bytes make fastavro raise nearly anything; each of it means the same.
+        except Exception as error:  # noqa: BLE001 - hostile bytes make fastavro raise nearly anything
             if _branch_unknown(stream.getvalue()[start:], writer):
                 raise UndecodableMessage("the operation is unknown", code="unknown_operation") from None
             raise UndecodableMessage(
@@ -115,13 +120,14 @@ class Frame:
 def _branch_unknown(body: bytes, writer: Schema) -> bool:
     """Whether ``body`` starts with the number of a union branch that its schema doesn't have."""
     first = writer.parsed["fields"][0]["type"]
-    if not isinstance(first, list) or not body:
+    if not isinstance(first, list):
         return False
+    branches = cast("Sequence[Any]", first)
     number = shift = 0
-    for byte in body[:10]:
+    for byte in body[:_VARINT_BYTES]:
         number |= (byte & 0x7F) << shift
         shift += 7
-        if byte < 0x80:
+        if not byte & _VARINT_MORE:
             # Zigzag: odd numbers are negative.
-            return bool(number & 1) or number >> 1 >= len(first)
+            return bool(number & 1) or number >> 1 >= len(branches)
     return False

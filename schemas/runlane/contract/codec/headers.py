@@ -1,7 +1,8 @@
 """Message headers: the schema's name, and where a command's answer goes, readable without decoding a body.
 
-Every message has ``schema``. A command also has ``correlation`` and ``reply``, a host's command ``signature``; an
-outcome has ``correlation``; a committed record has ``lane_seq``. Reading never raises: a broken header reads as absent.
+Every message has ``schema``. A command also has ``correlation`` and ``reply``, a host's command
+``signature``; an outcome has ``correlation``; a committed record has ``lane_seq``. Reading never raises: a
+broken header reads as absent.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _RECORD_SCHEMA: Final = history(COMMITTED_RECORD).current.label.encode()
 
 @dataclass(frozen=True, slots=True)
 class CommandHeaders:
-    """What a command's headers say; an empty correlation or a missing reply partition means that nobody is told."""
+    """What a command's headers say; without correlation id or reply partition nobody can be told."""
 
     correlation_id: str
     reply_partition: int | None
@@ -42,8 +43,8 @@ class CommandHeaders:
 def command_headers(correlation_id: str, reply_partition: int, signature: str | None = None) -> Headers:
     """Return the headers of a command; ``signature`` as ``Keyring.sign_host`` made it.
 
-    Raises ``ValueError`` unless the correlation id is 1 to 64 printable ASCII characters and the partition is at
-    least 0.
+    Raises ``ValueError`` unless the correlation id is 1 to 64 printable ASCII characters and the partition
+    is not negative.
     """
     correlation = correlation_id.encode()
     if not _correlation(correlation) or reply_partition < 0:

@@ -1,7 +1,7 @@
 """The values that several messages share, as Avro data and back.
 
-Times are microseconds since the epoch. A record inside a union is a pair of its full name and its fields, since
-fastavro would otherwise guess the branch.
+Times are microseconds since the epoch. A record inside a union is a pair of its full name and its fields:
+otherwise fastavro guesses the branch.
 """
 
 from __future__ import annotations
@@ -125,5 +125,5 @@ def get_receipt(fields: dict[str, Any]) -> ClaimReceipt:
 
 
 def status_of(text: str) -> RunStatus | str:
-    """Return the run status that ``text`` names, or ``text`` itself: the contract's rules refuse it by name."""
+    """Return the run status that ``text`` names, or ``text`` itself, which validation refuses."""
     return _STATUSES.get(text, text)
