@@ -1,12 +1,11 @@
 """Limits on files, and what the pure packages may import."""
 
-import ast
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.repository.imports import imported_modules
 from tests.repository.sources import ROOT, TREES, name_of, python_files
 
 MOST_LINES = 500
@@ -20,17 +19,6 @@ def pure_files() -> list[Path]:
     return [
         path for path in python_files("schemas") if path.relative_to(base).with_suffix("").parts[0] in PURE
     ]
-
-
-def imported_modules(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        match node:
-            case ast.Import(names=names):
-                yield from (name.name for name in names)
-            case ast.ImportFrom(module=str(module)):
-                yield module
-            case _:
-                pass
 
 
 @pytest.mark.parametrize("tree", TREES)
