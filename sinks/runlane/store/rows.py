@@ -1,8 +1,8 @@
 """The rows of a block: one layout for every kind of row, built as the columns of one native block.
 
 Instants are integers of microseconds since 1970; bytes are base64 or hex, since a String that is no UTF-8
-comes back as something else. A lane's digest is BLAKE2b over its rows in block order, each a JSON array of the
-digested columns, joined by newlines.
+comes back as something else. A lane's digest is BLAKE2b over its rows in block order, each a JSON array of
+the digested columns, joined by newlines.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sor
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The journaled answer of one command; ``code`` is empty for success, ``operation`` for no command at all.
+    """The journaled answer of one command; ``code`` is empty for success, ``operation`` for no command.
 
-    ``reply_partition`` is -1 when nobody can be told. ``outcome`` are the exact bytes that are sent. The ids are
-    those that the command named, empty where they break the rules of identifiers.
+    ``reply_partition`` is -1 when nobody can be told. ``outcome`` are the exact bytes that are sent. The ids
+    are those that the command named, empty where they break the rules of identifiers.
     """
 
     position: int
