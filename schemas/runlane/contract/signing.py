@@ -39,6 +39,15 @@ class Key:
         return hmac.digest(self.secret, message, hashlib.sha256)
 
 
+def parse_key(text: str) -> Key:
+    """Return the key that a setting writes as ``id:secret``, or as a secret alone, whose id is ``main``.
+
+    Raises ``ValueError``, whose text holds no part of the secret.
+    """
+    key_id, separator, secret = text.partition(":")
+    return Key(key_id, secret.encode()) if separator else Key("main", text.encode())
+
+
 class Keyring:
     """Keys of one purpose: the first signs, all verify, so that a key can be replaced in use."""
 
