@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
 
 from runlane.contract.errors import InvalidCommand
 from runlane.contract.limits import MAX_ID_BYTES
@@ -12,12 +11,15 @@ SESSION_PREFIX = "s/"
 RUN_PREFIX = "r/"
 
 
-@lru_cache(maxsize=4096)
 def id_fault(value: str) -> str:
     """Return the code of the rule that ``value`` breaks as an identifier, or an empty string.
 
     An identifier is 1 to 256 UTF-8 bytes, printable, without control characters, NFC. Absence is not judged here.
     """
+    if value.isascii():
+        if len(value) > MAX_ID_BYTES:
+            return "id_too_long"
+        return "" if value.isprintable() else "id_not_printable"
     try:
         encoded = value.encode("utf-8")
     except UnicodeEncodeError:
@@ -26,9 +28,7 @@ def id_fault(value: str) -> str:
         return "id_too_long"
     if not value.isprintable():
         return "id_not_printable"
-    if not value.isascii() and not unicodedata.is_normalized("NFC", value):
-        return "id_not_nfc"
-    return ""
+    return "" if unicodedata.is_normalized("NFC", value) else "id_not_nfc"
 
 
 def check_id(value: str, field: str) -> None:
