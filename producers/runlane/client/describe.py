@@ -1,0 +1,61 @@
+"""What a command is called in messages: its operation and ids, never a payload."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from runlane.contract.commands import (
+    AppendRunRecord,
+    ClaimRun,
+    Command,
+    CreateSession,
+    EndSession,
+    EnsureRunSuspension,
+    EnsureRunTerminal,
+    PurgeSession,
+    RecordRunCancellation,
+    RecordRunSuspension,
+    RecordRunTerminal,
+    StartChildRun,
+    StartOneShotChildRun,
+    StartOneShotRun,
+    StartRootRun,
+)
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def operation(command: Command) -> str:
+    """Return the operation's name as a method of the store has it: ``append_run_record``."""
+    return _WORD_START.sub("_", type(command).__name__).lower()
+
+
+def describe(command: Command) -> str:
+    """Return the operation and what it is about: ``append_run_record of 'k' in run 'r'``."""
+    return f"{operation(command)} {_subject(command)}"
+
+
+def _subject(command: Command) -> str:
+    match command:
+        case AppendRunRecord(record=None):
+            return "without a record"
+        case AppendRunRecord(record=record):
+            return f"of {record.event_key!r} in run {record.run_id!r}"
+        case StartRootRun(run=run) | StartChildRun(run=run):
+            return f"of run {run.run_id!r} in session {run.session_id!r}"
+        case StartOneShotRun(run=run) | StartOneShotChildRun(run=run):
+            return f"of run {run.run_id!r}"
+        case CreateSession() | EndSession() | PurgeSession():
+            return f"of session {command.session_id!r}"
+        case (
+            ClaimRun()
+            | RecordRunCancellation()
+            | RecordRunSuspension()
+            | RecordRunTerminal()
+            | EnsureRunTerminal()
+            | EnsureRunSuspension()
+        ):
+            return f"of run {command.run_id!r}"
+        case _:
+            assert_never(command)

@@ -1,0 +1,27 @@
+"""A run store without any server, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from runlane.client.memory_lanes import MemoryLanes
+from runlane.client.memory_reader import MemoryReader
+from runlane.client.store import RunStore
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class MemoryStore(RunStore):
+    """A ``RunStore`` whose lanes are decided in this process: ``store = MemoryStore()``.
+
+    The code that claims, routes, decides and answers is that of production. It needs no ``async with`` and works in
+    any event loop. ``clock`` stamps commits; ``host=False`` makes it a store without a host key.
+    """
+
+    def __init__(self, *, clock: Callable[[], datetime] = _now, host: bool = True) -> None:
+        lanes = MemoryLanes(clock, host=host)
+        super().__init__(lanes, MemoryReader(lanes))
+        lanes.listen(self._exchange)
