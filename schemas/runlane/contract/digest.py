@@ -14,7 +14,7 @@ _HEAD: Final = Struct("<6Iq")
 
 
 def record_digest(record: RunRecord) -> bytes:
-    """Return 16 bytes of BLAKE2b over all that record equality compares, each field with its length (contract 2.1).
+    """Return 16 bytes of BLAKE2b over all that record equality compares, with lengths (contract 2.1).
 
     ``record`` is valid: its timestamp is set and aware. Two records are equal exactly when their digests are.
     """

@@ -14,7 +14,7 @@ RUN_PREFIX = "r/"
 def id_fault(value: str) -> str:
     """Return the code of the rule that ``value`` breaks as an identifier, or an empty string.
 
-    An identifier is 1 to 256 UTF-8 bytes, printable, without control characters, NFC. Absence is not judged here.
+    An identifier is 1 to 256 UTF-8 bytes, printable, without control characters, NFC. Absence is not judged.
     """
     if value.isascii():
         if len(value) > MAX_ID_BYTES:

@@ -25,8 +25,8 @@ def to_utc(instant: datetime) -> datetime:
 def time_fault(instant: datetime) -> str:
     """Return the code of the rule that ``instant`` breaks, or an empty string.
 
-    A time without a zone means another instant on each machine, and one that leaves the years 1 to 9999 in UTC can't
-    be stored.
+    A time without a zone means another instant on each machine; one that leaves the years 1 to 9999 in UTC
+    can't be stored.
     """
     if instant.tzinfo is UTC:
         return ""

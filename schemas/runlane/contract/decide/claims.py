@@ -12,7 +12,7 @@ from runlane.contract.validate.commands import validate_before_send
 
 
 def claim_run(view: LaneView, command: ClaimRun, meta: Meta) -> Decision:
-    """Claim ``run_id`` for ``lane``, or find it claimed for the same lane; another lane is ``RunConflict``."""
+    """Claim ``run_id`` for ``lane``, or find it claimed for it; another lane is ``RunConflict``."""
     validate_before_send(command)
     home = run_lane(command.run_id)
     if view.lane != home:
@@ -25,7 +25,7 @@ def claim_run(view: LaneView, command: ClaimRun, meta: Meta) -> Decision:
 
 
 def find_claim(view: LaneView, run_id: str, lane: str) -> RunClaim | None:
-    """Return the claim of ``run_id`` for ``lane``, None when nobody claimed it; ``RunConflict`` when another did."""
+    """Return the claim of ``run_id`` for ``lane``, None without one; another lane's is ``RunConflict``."""
     claim = view.claim(run_id)
     if claim is not None and claim.lane != lane:
         raise RunConflict("the run id is claimed by another lane")

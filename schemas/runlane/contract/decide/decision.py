@@ -14,8 +14,8 @@ from runlane.contract.state import NO_CHANGES, Changes
 class Meta:
     """What the owner knows about a command and its block.
 
-    ``now`` is the block's time in UTC. ``host_authorized`` says that the host signature is true, ``receipt_valid`` that
-    the claim receipt's is.
+    ``now`` is the block's time in UTC. ``host_authorized`` says that the host signature is true,
+    ``receipt_valid`` that the claim receipt's is.
     """
 
     now: datetime

@@ -1,4 +1,4 @@
-"""The one decision function, for the owner, the in-memory store, the simulator and the tests (design, Deciding)."""
+"""The one decision function: of the owner, the in-memory store, the simulator (design, Deciding)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from runlane.contract.state import LaneView
 def decide(view: LaneView, command: Command, meta: Meta) -> Decision:
     """Decide ``command`` in the lane that ``view`` shows; every refusal is a value, never an exception.
 
-    All checks come before all writes, so a refusal has no changes (G4). The caller applies the changes, and loads the
-    keys of ``named_keys`` first where the lane is not cached whole. No clock, randomness or I/O.
+    All checks come before all writes, so a refusal has no changes (G4). The caller applies the changes, and
+    loads the keys of ``named_keys`` first where the lane is not cached whole. No clock, randomness or I/O.
     """
     try:
         return _decide(view, command, meta)

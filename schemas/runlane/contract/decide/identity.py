@@ -19,7 +19,7 @@ def started_at(run: RunStart) -> datetime:
 
 
 def same_start(stored: RunState, run: RunStart) -> bool:
-    """Whether a start has the stored run's identity; its predecessor shows only in its payload (contract 2.1)."""
+    """Whether a start has the stored run's identity; a predecessor shows only in a payload (contract 2.1)."""
     return (
         stored.agent_id == run.agent_id
         and stored.session_id == run.session_id

@@ -13,7 +13,7 @@ _KEY_BYTES: Final = 320
 
 
 class KeysNotLoaded(LookupError):
-    """A key of a partly loaded lane was asked for before it was loaded: the caller forgot ``missing_keys``."""
+    """A key of a partly loaded lane was asked for before it was loaded, against ``missing_keys``."""
 
 
 class _Layer:
@@ -33,7 +33,7 @@ class _Layer:
     def apply(self, changes: Changes) -> None:
         """Make ``changes`` part of the state, in the order in which they were decided.
 
-        Raises ``ValueError`` when a record does not carry the lane's next ``lane_seq``: a lost or repeated change.
+        Raises ``ValueError`` when a record lacks the lane's next ``lane_seq``: a lost or repeated change.
         """
         if changes.purged:
             self._purge()
@@ -145,7 +145,7 @@ class LaneState(_Layer):
         return self._claims.get(run_id)
 
     def missing_keys(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        """Return those of ``pairs`` (run id, event key) that must be loaded before a command naming them is decided."""
+        """Return those of ``pairs`` (run id, event key) to load before a command naming them is decided."""
         if self.keys_complete:
             return ()
         return tuple(
@@ -184,7 +184,8 @@ class LaneState(_Layer):
 class Overlay(_Layer):
     """Changes over a lane that is left as it is: what a block decided before it is committed.
 
-    ``base`` may be an overlay itself, and may be exchanged for one that says the same. It implements ``LaneView``.
+    ``base`` may be an overlay itself, and may be exchanged for one that says the same. It implements
+    ``LaneView``.
     """
 
     __slots__ = ("_hidden", "base")

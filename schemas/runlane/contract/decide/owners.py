@@ -13,8 +13,8 @@ from runlane.contract.values import RunRecord
 def find_run(view: LaneView, run_id: str) -> RunState:
     """Return the run of a run-keyed command.
 
-    Raises ``WrongLane`` in the lane that holds the run's claim when the claim names another one, else ``RunNotFound``
-    (design, Run ids).
+    Raises ``WrongLane`` in the lane that holds the run's claim when the claim names another one, else
+    ``RunNotFound`` (design, Run ids).
     """
     run = view.run(run_id)
     if run is not None:
@@ -32,9 +32,9 @@ def check_claimed_here(view: LaneView, run_id: str) -> None:
 
 
 def check_append(view: LaneView, run: RunState, record: RunRecord) -> tuple[bytes, KeyEntry | None]:
-    """Check a valid record against its stored run; return its digest and the entry of the identical stored record.
+    """Check a valid record against its stored run; return its digest and the identical record's entry.
 
-    Raises ``RunRecordOwnerMismatch``, then ``EventConflict``. The session of a stored run always exists and is not
+    Raises ``RunRecordOwnerMismatch``, then ``EventConflict``. The session of a stored run exists and is not
     purged: a purge removes the runs of its lane.
     """
     if record.agent_id != run.agent_id or record.session_id != run.session_id:

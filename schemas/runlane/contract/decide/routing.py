@@ -28,8 +28,8 @@ from runlane.contract.values import RunRecord
 def home_lane(command: Command) -> str:
     """Return the lane that a valid command is decided in as far as the command alone tells.
 
-    For a run-keyed command and a one-shot child that is the lane of the run's claim, whose owner answers ``WrongLane``
-    when the run lives elsewhere (design, Run ids).
+    For a run-keyed command and a one-shot child that is the lane of the run's claim, whose owner answers
+    ``WrongLane`` when the run lives elsewhere (design, Run ids).
     """
     match command:
         case AppendRunRecord():

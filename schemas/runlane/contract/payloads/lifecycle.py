@@ -1,13 +1,13 @@
 """The strict payloads of the five lifecycle records (contract 0 and 1.9).
 
-Decoding refuses whatever the contract does not name; encoding writes keys in the contract's order, without whitespace,
-with the five characters of contract 6.1 escaped.
+Decoding refuses whatever the contract does not name; encoding writes keys in the contract's order, without
+whitespace, with the five characters of contract 6.1 escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -18,11 +18,16 @@ from runlane.contract.payloads.types import ENGINE_CANCELED_REASON
 
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
-Terminal = Literal["completed", "failed", "canceled"]
+
+
+Strings = Annotated[tuple[Annotated[str, Field(strict=True)], ...], Field(strict=False)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    """Base of the lifecycle payloads; ``nullable`` are the JSON keys that may hold null."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, validate_by_name=True)
+    nullable: ClassVar[frozenset[str]] = frozenset()
 
 
 class RunStarted(_Strict):
@@ -34,7 +39,9 @@ class RunStarted(_Strict):
 
     def encode(self) -> bytes:
         """Return the canonical bytes; an empty field is omitted, so a plain start is ``{}`` (C272)."""
-        return dump({name: value for name, value in self if value})
+        value = {"parent_run_id": self.parent_run_id, "predecessor_run_id": self.predecessor_run_id}
+        kept: dict[str, object] = {name: text for name, text in value.items() if text}
+        return dump(kept | _labels(self.labels))
 
 
 class Failure(_Strict):
@@ -62,7 +69,7 @@ class Cancellation(_Strict):
 
 
 class RunCompleted(_Strict):
-    """Payload of ``run_completed``. ``phase`` is not paired with ``status`` here: the lifecycle validator does that."""
+    """Payload of ``run_completed``; the lifecycle validator pairs ``phase`` with ``status``, not this."""
 
     status: Literal["success", "failed", "canceled"]
     phase: str = ""
@@ -105,18 +112,17 @@ class RunCompleted(_Strict):
             value["failure"] = self.failure.as_json()
         if self.cancellation is not None:
             value["cancellation"] = {"reason": self.cancellation.reason}
-        if self.labels:
-            value["labels"] = self.labels
-        return dump(value)
+        return dump(value | _labels(self.labels))
 
 
 class RunSuspended(_Strict):
     """Payload of ``run_suspended``; only ``suspension_id`` is looked at by the store."""
 
-    suspension_id: NonEmpty = Field(alias="SuspensionID")
-    version: str = Field(default="", alias="Version")
-    pending_count: Int64 = Field(default=0, alias="PendingCount")
-    required_tools: tuple[str, ...] | None = Field(default=None, alias="RequiredTools", strict=False)
+    suspension_id: NonEmpty = Field(validation_alias="SuspensionID")
+    version: str = Field(default="", validation_alias="Version")
+    pending_count: Int64 = Field(default=0, validation_alias="PendingCount")
+    required_tools: Strings | None = Field(default=None, validation_alias="RequiredTools")
+    nullable = frozenset({"RequiredTools"})
 
     def encode(self) -> bytes:
         """Return the canonical bytes, all four keys written, ``RequiredTools`` null when empty (C281)."""
@@ -133,14 +139,21 @@ class RunSuspended(_Strict):
 class ChildRunLinked(_Strict):
     """Payload of ``child_run_linked``, a record of the parent."""
 
-    tool_name: NonEmpty = Field(alias="ToolName")
-    tool_call_id: NonEmpty = Field(alias="ToolCallID")
-    child_run_id: NonEmpty = Field(alias="ChildRunID")
-    child_agent_id: NonEmpty = Field(alias="ChildAgentID")
+    tool_name: NonEmpty = Field(validation_alias="ToolName")
+    tool_call_id: NonEmpty = Field(validation_alias="ToolCallID")
+    child_run_id: NonEmpty = Field(validation_alias="ChildRunID")
+    child_agent_id: NonEmpty = Field(validation_alias="ChildAgentID")
 
     def encode(self) -> bytes:
         """Return the canonical bytes."""
-        return dump(self.model_dump(by_alias=True))
+        return dump(
+            {
+                "ToolName": self.tool_name,
+                "ToolCallID": self.tool_call_id,
+                "ChildRunID": self.child_run_id,
+                "ChildAgentID": self.child_agent_id,
+            }
+        )
 
 
 class CancellationIntent(_Strict):
@@ -153,6 +166,11 @@ class CancellationIntent(_Strict):
         return dump({"reason": self.reason})
 
 
+def _labels(labels: Mapping[str, str]) -> dict[str, object]:
+    """Return the member ``labels`` with sorted keys, nothing when there are none."""
+    return {"labels": {key: labels[key] for key in sorted(labels)}} if labels else {}
+
+
 _Model = TypeVar("_Model", bound=_Strict)
 
 
@@ -162,7 +180,7 @@ def decode_run_started(payload: bytes) -> RunStarted:
 
 
 def decode_run_completed(payload: bytes) -> RunCompleted:
-    """Decode a ``run_completed`` payload; ``InvalidCommand`` when it breaks a rule (C275, C277, C278, C283)."""
+    """Decode a ``run_completed`` payload; ``InvalidCommand`` when it breaks a rule (C275 to C283)."""
     return _decode(RunCompleted, payload)
 
 
@@ -187,13 +205,23 @@ _CODES = {"extra_forbidden": "payload_unknown_field", "missing": "payload_missin
 def _decode(model: type[_Model], payload: bytes) -> _Model:
     rule = ""
     try:
-        return model.model_validate(strictjson.loads(payload))
+        value = strictjson.loads(payload)
+        if isinstance(value, dict) and None in value.values():
+            rule = _null_rule(model, value)
+        if not rule:
+            return model.model_validate(value, by_name=False)
     except strictjson.StrictJsonError as refused:
         rule = refused.rule
     except ValidationError as refused:
         rule = _rule(refused)
     # Raised here, so that the payload does not hang on the error as its context.
     raise InvalidCommand(f"payload is not a valid {model.__name__}", code=rule)
+
+
+def _null_rule(model: type[_Strict], value: Mapping[str, object]) -> str:
+    """Return the rule that a null breaks: only a key that the contract writes as null may hold one."""
+    nulls = {key for key, held in value.items() if held is None}
+    return "" if nulls <= model.nullable else "payload_null_field"
 
 
 def _rule(refused: ValidationError) -> str:

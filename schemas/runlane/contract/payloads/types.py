@@ -17,7 +17,7 @@ LIFECYCLE_TYPES: Final = frozenset(
 TRANSCRIPT_SEEDED: Final = "transcript_messages_seeded"
 TRANSCRIPT_APPENDED: Final = "transcript_messages_appended"
 TRANSCRIPT_TYPES: Final = frozenset({TRANSCRIPT_SEEDED, TRANSCRIPT_APPENDED})
-"""Their payloads are fully decoded at the append, so that a replay can never fail on stored data (contract 0)."""
+"""Their payloads are decoded whole at the append, so that a replay can never fail (contract 0)."""
 
 SESSION_CREATED: Final = "session_created"
 SESSION_ENDED: Final = "session_ended"

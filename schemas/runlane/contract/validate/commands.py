@@ -35,8 +35,8 @@ from runlane.contract.validate.starts import (
 def validate_before_send(command: Command) -> None:
     """Check what is refused whatever the state: the client may refuse it without asking the owner.
 
-    Raises ``InvalidCommand`` or ``RunRecordOwnerMismatch``. For a command on a run these are only identifiers and
-    sizes, because an unknown run is reported before its other rules (contract 2.7 to 2.10).
+    Raises ``InvalidCommand`` or ``RunRecordOwnerMismatch``. For a command on a run these are only identifiers
+    and sizes, because an unknown run is reported before its other rules (contract 2.7 to 2.10).
     """
     match command:
         case AppendRunRecord():

@@ -19,7 +19,9 @@ from runlane.contract.limits import (
 from runlane.contract.times import is_whole_millisecond, time_fault
 from runlane.contract.values import RunRecord
 
-_TOO_LARGE: Final = "the payloads of one command are larger than 900 KiB together: keep larger bytes elsewhere and name them by a URI"
+_TOO_LARGE: Final = (
+    "the payloads of one command are larger than 900 KiB together: keep larger ones elsewhere, named by a URI"
+)
 
 
 def fail(code: str, message: str) -> InvalidCommand:

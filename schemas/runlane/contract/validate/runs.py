@@ -1,4 +1,4 @@
-"""Rules of the commands on a run: what needs no state, and what is checked against the stored run (contract 2.6 to 2.10)."""
+"""Rules of the commands on a run, without state and against the stored run (contract 2.6 to 2.10)."""
 
 from __future__ import annotations
 
