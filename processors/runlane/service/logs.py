@@ -1,8 +1,8 @@
 """Structured logs: one JSON object a line on stderr, and never a payload.
 
-What may be logged is decided by kind, not by trust in each call: numbers, truth values and short texts pass, bytes
-and values of any other kind leave only the name of their type. An exception's own text passes only for the errors
-tree, whose messages are safe by contract; of any other exception only the type and the frames are logged.
+What may be logged is decided by kind, not by trust in each call: numbers, truth values and short texts pass;
+bytes and values of any other kind leave only the name of their type. An exception's own text passes only for the
+errors tree, whose messages are safe by contract; of any other exception the type and the frames are logged.
 """
 
 from __future__ import annotations
@@ -102,18 +102,21 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def plain_arguments(_logger: Any, _method: str, event: Event) -> Event:
-    """Format a standard library record with its plain arguments; of others the type's name stands in the text."""
+    """Format a standard library record with its plain arguments, and with the type's name of any other."""
     record: logging.LogRecord = event["_record"]
-    arguments = event.pop("positional_args", None)
-    event["event"] = _formatted(record.msg, arguments if isinstance(arguments, tuple) else ())
+    arguments: Any = event.pop("positional_args", None)
+    event["event"] = _formatted(record.msg, arguments)
     return event
 
 
-def _formatted(template: Any, arguments: tuple[Any, ...]) -> str:
+def _formatted(template: Any, arguments: Any) -> str:
     if not isinstance(template, str):
         return f"<{type(template).__name__}>"
+    if not arguments or not isinstance(arguments, tuple):
+        return template
+    given: tuple[Any, ...] = arguments
     try:
-        return template % tuple(_plain("", argument) for argument in arguments) if arguments else template
+        return template % tuple(_plain("", argument) for argument in given)
     except (TypeError, ValueError):
         return template
 
