@@ -1,8 +1,8 @@
 """Structured logs: one JSON object a line on stderr, and never a payload.
 
 What may be logged is decided by kind, not by trust in each call: numbers, truth values and short texts pass;
-bytes and values of any other kind leave only the name of their type. An exception's own text passes only for the
-errors tree, whose messages are safe by contract; of any other exception the type and the frames are logged.
+bytes and values of any other kind leave only the name of their type. An exception's own text passes only for
+the errors tree, whose messages are safe by contract; of any other exception the type and the frames are logged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import MutableMapping
 from types import TracebackType
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 import structlog
 
@@ -114,9 +114,8 @@ def _formatted(template: Any, arguments: Any) -> str:
         return f"<{type(template).__name__}>"
     if not arguments or not isinstance(arguments, tuple):
         return template
-    given: tuple[Any, ...] = arguments
     try:
-        return template % tuple(_plain("", argument) for argument in given)
+        return template % tuple(_plain("", one) for one in cast("tuple[Any, ...]", arguments))
     except (TypeError, ValueError):
         return template
 
