@@ -1,0 +1,24 @@
+"""A typed thin wrapper over confluent-kafka: producer, consumer, admin, and a broker in this process."""
+
+from runlane.kafka.admin import Admin, TopicIdentity
+from runlane.kafka.config import KafkaConfig, Sasl, Tls
+from runlane.kafka.consumer import Consumer, GroupSettings, Message, Partition, Polled
+from runlane.kafka.embedded import EmbeddedBroker
+from runlane.kafka.producer import ANY_PARTITION, Delivery, Producer
+
+__all__ = [
+    "ANY_PARTITION",
+    "Admin",
+    "Consumer",
+    "Delivery",
+    "EmbeddedBroker",
+    "GroupSettings",
+    "KafkaConfig",
+    "Message",
+    "Partition",
+    "Polled",
+    "Producer",
+    "Sasl",
+    "Tls",
+    "TopicIdentity",
+]

@@ -1,0 +1,123 @@
+"""Topics of a real cluster: make them, check them, and tell one life of a topic from another.
+
+The embedded broker makes its topics itself and answers only ``partition_counts`` and ``check_topics``
+without settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+from runlane.contract.errors import TopicMismatch
+from runlane.contract.topics import TopicSpec
+from runlane.kafka.config import KafkaConfig
+from runlane.kafka.failures import kafka_error, to_error
+
+DEFAULT_TIMEOUT: Final = 15.0
+BROKER_DEFAULT: Final = -1
+_SAFE_REPLICAS: Final = 3
+_FOREVER: Final = -1
+
+
+class TopicIdentity(NamedTuple):
+    """One life of a topic: made anew under the same name, it has another ``topic_id``."""
+
+    cluster_id: str
+    topic_id: str
+
+
+class Admin:
+    """Administration of one cluster; a method waits up to ``timeout`` seconds, then it is ``Unavailable``."""
+
+    def __init__(self, config: KafkaConfig, *, timeout: float = DEFAULT_TIMEOUT) -> None:
+        self._timeout = timeout
+        # The stubs leave out the futures that its methods return.
+        self._client: Any = AdminClient(config.options())
+
+    def partition_counts(self) -> dict[str, int]:
+        """Return every topic's number of partitions."""
+        try:
+            topics: Mapping[str, Any] = self._client.list_topics(timeout=self._timeout).topics
+        except KafkaException as error:
+            raise to_error(error, "listing topics") from error
+        return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
+
+    def create_topics(
+        self, specs: Iterable[TopicSpec], *, replication_factor: int = BROKER_DEFAULT
+    ) -> tuple[str, ...]:
+        """Make the topics that are not there yet and return their names; of 3 replicas 2 must be in sync."""
+        safety = {"min.insync.replicas": "2"} if replication_factor >= _SAFE_REPLICAS else {}
+        existing = self.partition_counts()
+        topics = [
+            NewTopic(spec.name, spec.partitions, replication_factor, config=spec.config | safety)
+            for spec in specs
+            if spec.name not in existing
+        ]
+        futures = self._client.create_topics(topics, request_timeout=self._timeout) if topics else {}
+        return tuple(name for name, future in futures.items() if self._created(name, future))
+
+    def check_topics(self, specs: Iterable[TopicSpec], *, settings: bool = True) -> None:
+        """Raise ``TopicMismatch`` for a topic that is missing, too small, or set so that it loses messages.
+
+        ``settings=False`` looks at existence and partitions only. More partitions and a longer retention
+        are fine.
+        """
+        wanted = tuple(specs)
+        counts = self.partition_counts()
+        for spec in wanted:
+            if spec.name not in counts:
+                raise TopicMismatch(f"topic {spec.name} is missing", topic=spec.name)
+            if counts[spec.name] < spec.partitions:
+                text = f"topic {spec.name} has {counts[spec.name]} partitions, fewer than {spec.partitions}"
+                raise TopicMismatch(text, topic=spec.name)
+        if settings:
+            for spec, found in zip(wanted, self._settings(wanted), strict=True):
+                _check_settings(spec, found)
+
+    def identity(self, topic: str) -> TopicIdentity:
+        """Return cluster id and topic id; ``TopicMismatch`` when the topic is missing."""
+        try:
+            future = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._timeout)
+            described = future[topic].result(timeout=self._timeout)
+            cluster = self._client.describe_cluster(request_timeout=self._timeout).result(
+                timeout=self._timeout
+            )
+        except KafkaException as error:
+            raise to_error(error, f"describing topic {topic}", topic=topic) from error
+        return TopicIdentity(str(cluster.cluster_id), str(described.topic_id))
+
+    def _created(self, name: str, future: Any) -> bool:
+        try:
+            future.result(timeout=self._timeout)
+        except KafkaException as error:
+            inner = kafka_error(error)
+            if inner is not None and inner.code() == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False
+            raise to_error(error, f"making topic {name}", topic=name) from error
+        return True
+
+    def _settings(self, specs: tuple[TopicSpec, ...]) -> list[dict[str, str]]:
+        resources = [ConfigResource(ResourceType.TOPIC, spec.name) for spec in specs]
+        futures = self._client.describe_configs(resources, request_timeout=self._timeout)
+        try:
+            answers = [futures[resource].result(timeout=self._timeout) for resource in resources]
+        except KafkaException as error:
+            raise to_error(error, "reading topic settings") from error
+        return [{name: str(entry.value) for name, entry in answer.items()} for answer in answers]
+
+
+def _check_settings(spec: TopicSpec, found: Mapping[str, str]) -> None:
+    retention = int(found["retention.ms"])
+    faults = {
+        "cleanup.policy": found["cleanup.policy"] != "delete",
+        "max.message.bytes": int(found["max.message.bytes"]) < spec.max_message_bytes,
+        "retention.ms": retention != _FOREVER and retention < spec.retention_ms,
+    }
+    for name, wrong in faults.items():
+        if wrong:
+            text = f"topic {spec.name} has {name}={found[name]}, declared is {spec.config[name]}"
+            raise TopicMismatch(text, topic=spec.name)

@@ -1,0 +1,269 @@
+"""A consumer that is told where to read, never guesses, and commits only what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, NamedTuple, ParamSpec, Self, TypeVar
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from runlane.contract.errors import FatalKafkaError, RunlaneError, Unavailable
+from runlane.kafka.config import KafkaConfig
+from runlane.kafka.failures import to_error
+
+_LOST_POSITION: Final = frozenset(
+    {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._NO_OFFSET}  # noqa: SLF001
+)
+_MISSING: Final = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
+)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Partition(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    number: int
+
+
+class Message(NamedTuple):
+    """A message as it was read; ``headers`` in their order, possibly repeated."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes | str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What a poll brought: messages, and the partitions whose position the log no longer (or not yet) has."""
+
+    messages: tuple[Message, ...] = ()
+    lost: tuple[Partition, ...] = ()
+
+
+Partitions = tuple[Partition, ...]
+OnPartitions = Callable[[Partitions], None]
+OnCommit = Callable[[RunlaneError | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """How members of a group find out about each other. Times are milliseconds."""
+
+    group: str
+    session_timeout_ms: int = 10_000
+    heartbeat_interval_ms: int = 1_000
+    max_poll_interval_ms: int = 60_000
+
+
+class Consumer:
+    """Reads assigned or subscribed partitions; one thread owns it, callbacks run inside ``poll``.
+
+    A position that the log does not have is reported, never reset (``auto.offset.reset=error``). ``group``
+    is needed to commit offsets and to subscribe.
+    """
+
+    def __init__(
+        self,
+        config: KafkaConfig,
+        *,
+        group: GroupSettings | None = None,
+        fetch_wait_ms: int = 5,
+        max_queued_bytes: int = 16 * 1024 * 1024,
+        on_commit: OnCommit | None = None,
+    ) -> None:
+        settings = group or GroupSettings(group=f"{config.client_id}-ungrouped")
+        options: dict[str, Any] = config.options() | {
+            "group.id": settings.group,
+            "session.timeout.ms": settings.session_timeout_ms,
+            "heartbeat.interval.ms": settings.heartbeat_interval_ms,
+            "max.poll.interval.ms": settings.max_poll_interval_ms,
+            "partition.assignment.strategy": "cooperative-sticky",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "error",
+            "isolation.level": "read_committed",
+            "allow.auto.create.topics": False,
+            "fetch.wait.max.ms": fetch_wait_ms,
+            "fetch.error.backoff.ms": 50,
+            "queued.max.messages.kbytes": max(1, max_queued_bytes // 1024),
+            "error_cb": self._on_error,
+            "on_commit": self._committed,
+        }
+        self._on_commit = on_commit
+        self._fatal: FatalKafkaError | None = None
+        self._consumer = confluent_kafka.Consumer(options)
+
+    def assign(self, offsets: Mapping[Partition, int]) -> None:
+        """Read exactly these partitions, each from its offset, in place of those assigned before."""
+        self._do("assigning", self._consumer.assign, [_place(*item) for item in offsets.items()])
+
+    def subscribe(
+        self,
+        topics: Sequence[str],
+        *,
+        on_assign: OnPartitions,
+        on_revoke: OnPartitions,
+        on_lost: OnPartitions,
+    ) -> None:
+        """Share the partitions of ``topics`` with the group's other members.
+
+        An assigned partition starts paused: the callback's user calls ``start`` once it knows from where to
+        read. After ``on_revoke`` or ``on_lost`` returns, the partitions are another member's; ``on_lost``
+        means that they already are.
+        """
+
+        def assigned(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+            # An explicit offset, since the group may have none yet; paused, so nothing is fetched from it.
+            explicit = [TopicPartition(place.topic, place.partition, 0) for place in places]
+            self._consumer.incremental_assign(explicit)
+            self._consumer.pause(explicit)
+            on_assign(_partitions(places))
+
+        def revoked(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+            on_revoke(_partitions(places))
+            self._consumer.incremental_unassign(places)
+
+        def lost(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+            on_lost(_partitions(places))
+            self._consumer.incremental_unassign(places)
+
+        self._do(
+            "subscribing",
+            lambda: self._consumer.subscribe(
+                list(topics), on_assign=assigned, on_revoke=revoked, on_lost=lost
+            ),
+        )
+
+    def poll(self, max_messages: int, timeout: float) -> Polled:
+        """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first message.
+
+        Raises ``FatalKafkaError``, or ``TopicMismatch`` when a topic or partition is gone. Passing troubles
+        of the connection raise nothing: the library goes on trying.
+        """
+        # Asked for many, the library waits for that many; so it is asked for one, then for what is there.
+        first = self._do("polling", self._consumer.poll, timeout)
+        more = self._do("polling", self._consumer.consume, max_messages - 1, 0) if max_messages > 1 else []
+        taken = more if first is None else [first, *more]
+        if self._fatal is not None:
+            raise self._fatal
+        messages: list[Message] = []
+        lost: list[Partition] = []
+        for message in taken:
+            error = message.error()
+            if error is None:
+                messages.append(_message(message))
+            elif error.code() in _LOST_POSITION:
+                lost.append(Partition(message.topic() or "", message.partition() or 0))
+            elif error.fatal() or error.code() in _MISSING:
+                raise to_error(error, "reading", topic=message.topic() or "")
+        return Polled(tuple(messages), tuple(lost))
+
+    def start(self, partition: Partition, offset: int) -> None:
+        """Read an assigned partition from ``offset`` on, whether it was paused or not."""
+        place = _place(partition, offset)
+        # Assigning anew moves a partition that has not begun to fetch, where a seek would be refused.
+        self._do("starting", self._consumer.incremental_unassign, [place])
+        self._do("starting", self._consumer.incremental_assign, [place])
+        self.resume([partition])
+
+    def seek(self, partition: Partition, offset: int) -> None:
+        """Go on reading a running partition from ``offset``; what was fetched before is dropped."""
+        self._do("seeking", self._consumer.seek, _place(partition, offset))
+
+    def pause(self, partitions: Sequence[Partition]) -> None:
+        """Fetch no more of these partitions until ``resume``; keep polling meanwhile."""
+        self._do("pausing", self._consumer.pause, [_place(partition) for partition in partitions])
+
+    def resume(self, partitions: Sequence[Partition]) -> None:
+        """Fetch again from where these partitions were paused."""
+        self._do("resuming", self._consumer.resume, [_place(partition) for partition in partitions])
+
+    def commit(self, offsets: Mapping[Partition, int]) -> None:
+        """Send the group's next offsets without waiting; ``on_commit`` hears, inside ``poll``, how it went."""
+        places = [_place(*item) for item in offsets.items()]
+        self._do("committing", lambda: self._consumer.commit(offsets=places, asynchronous=True))
+
+    def commit_now(self, offsets: Mapping[Partition, int]) -> None:
+        """Send the group's next offsets and wait; ``Unavailable`` when the broker refuses one."""
+        places = [_place(*item) for item in offsets.items()]
+        done = self._do("committing", lambda: self._consumer.commit(offsets=places, asynchronous=False))
+        for place in done:
+            if place.error is not None:
+                raise to_error(place.error, "committing", topic=place.topic)
+
+    def committed(self, partitions: Sequence[Partition], timeout: float) -> dict[Partition, int | None]:
+        """Return the group's offset of each partition, None where it has none."""
+        places = [_place(partition) for partition in partitions]
+        found = self._do("reading offsets", self._consumer.committed, places, timeout)
+        return {
+            Partition(place.topic, place.partition): place.offset if place.offset >= 0 else None
+            for place in found
+        }
+
+    def watermarks(self, partition: Partition, timeout: float) -> tuple[int, int]:
+        """Return the first offset that the log still has, and the one that its next message gets."""
+        answer = self._do(
+            "reading watermarks", self._consumer.get_watermark_offsets, _place(partition), timeout
+        )
+        if answer is None:
+            raise Unavailable("reading watermarks took too long")
+        return answer
+
+    def close(self) -> None:
+        """Leave the group, without committing anything."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _do(self, doing: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        try:
+            return call(*arguments, **named)
+        except KafkaException as error:
+            raise to_error(error, doing) from error
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self._fatal = FatalKafkaError(f"the consumer failed for good: {error.name()}")
+
+    def _committed(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
+        if self._on_commit is not None:
+            first = error or next((place.error for place in places if place.error is not None), None)
+            self._on_commit(None if first is None else to_error(first, "committing"))
+
+
+def _place(partition: Partition, offset: int = confluent_kafka.OFFSET_INVALID) -> TopicPartition:
+    return TopicPartition(partition.topic, partition.number, offset)
+
+
+def _partitions(places: list[TopicPartition]) -> Partitions:
+    return tuple(Partition(place.topic, place.partition) for place in places)
+
+
+def _message(message: confluent_kafka.Message) -> Message:
+    headers: Any = message.headers()
+    return Message(
+        message.topic() or "",
+        message.partition() or 0,
+        message.offset() or 0,
+        message.key(),
+        message.value(),
+        headers or (),
+    )

@@ -1,0 +1,155 @@
+"""An idempotent producer that counts its delivery reports."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from types import TracebackType
+from typing import Any, Final, Self
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException
+
+from runlane.contract.errors import FatalKafkaError, Overloaded, RunlaneError
+from runlane.kafka.config import KafkaConfig
+from runlane.kafka.failures import to_error
+
+Delivery = Callable[[RunlaneError | None], None]
+"""Called once for each message: None when the broker has it, else why it may not."""
+
+ANY_PARTITION: Final = -1
+_SLICE_SECONDS: Final = 0.05
+
+
+class Producer:
+    """Writes messages in order, each once, to all in-sync replicas.
+
+    Delivery callbacks run in the thread that calls ``poll`` or ``drain``, or in a thread of the producer's
+    own when made with ``background=True``. ``produce`` may be called from any thread. There is no flush:
+    with another thread producing it may not return for seconds; ``drain`` counts reports instead.
+
+        with Producer(config, background=True) as producer:
+            producer.produce("runlane.commands", data, key=b"s/1", on_delivery=report)
+    """
+
+    def __init__(
+        self,
+        config: KafkaConfig,
+        *,
+        background: bool = False,
+        linger_ms: float = 0,
+        max_queued_bytes: int = 64 * 1024 * 1024,
+        delivery_timeout_ms: int = 30_000,
+    ) -> None:
+        options: dict[str, Any] = config.options() | {
+            "enable.idempotence": True,
+            "acks": "all",
+            "partitioner": "murmur2_random",
+            "linger.ms": linger_ms,
+            "delivery.timeout.ms": delivery_timeout_ms,
+            "queue.buffering.max.kbytes": max(1, max_queued_bytes // 1024),
+            "error_cb": self._on_error,
+        }
+        self._producer = confluent_kafka.Producer(options)
+        self._lock = threading.Lock()
+        self._outstanding = 0
+        self._fatal: FatalKafkaError | None = None
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        if background:
+            self._thread = threading.Thread(target=self._serve, name="runlane-producer", daemon=True)
+            self._thread.start()
+
+    @property
+    def outstanding(self) -> int:
+        """How many messages wait for their delivery report."""
+        return self._outstanding
+
+    @property
+    def fatal(self) -> FatalKafkaError | None:
+        """Why this producer can never write again, or None."""
+        return self._fatal
+
+    def produce(
+        self,
+        topic: str,
+        value: bytes | None,
+        *,
+        key: bytes | None = None,
+        headers: list[tuple[str, bytes]] | None = None,
+        partition: int = ANY_PARTITION,
+        on_delivery: Delivery | None = None,
+    ) -> None:
+        """Queue a message; without ``partition`` its key chooses one, by murmur2.
+
+        Raises ``Overloaded`` when the queue is full, ``FatalKafkaError``, or what else ``to_error`` makes
+        of a refusal; then no callback follows.
+        """
+        if self._fatal is not None:
+            raise self._fatal
+        with self._lock:
+            self._outstanding += 1
+        try:
+            self._producer.produce(
+                topic,
+                value,
+                key,
+                partition,
+                on_delivery=partial(self._on_report, on_delivery),
+                headers=headers,  # type: ignore[arg-type]
+            )
+        except (BufferError, KafkaException) as error:
+            with self._lock:
+                self._outstanding -= 1
+            if isinstance(error, KafkaException):
+                raise to_error(error, "producing", topic=topic) from error
+            raise Overloaded("the producer's queue is full") from error
+
+    def poll(self, timeout: float = 0) -> None:
+        """Run the callbacks that are due, waiting up to ``timeout`` seconds for a first one."""
+        self._producer.poll(timeout)
+
+    def drain(self, timeout: float) -> bool:
+        """Wait until every message has its report; False when some have none after ``timeout`` seconds."""
+        deadline = time.monotonic() + timeout
+        while self._outstanding and (left := deadline - time.monotonic()) > 0:
+            self._producer.poll(min(left, _SLICE_SECONDS))
+        return not self._outstanding
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Drain for up to ``timeout`` seconds, then give up what is left; every message gets its report."""
+        if self._closed.is_set():
+            return
+        self.drain(timeout)
+        self._closed.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._producer.purge()
+        self.drain(1.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _serve(self) -> None:
+        while not self._closed.is_set():
+            self._producer.poll(_SLICE_SECONDS)
+
+    def _on_report(
+        self, on_delivery: Delivery | None, error: KafkaError | None, message: confluent_kafka.Message
+    ) -> None:
+        with self._lock:
+            self._outstanding -= 1
+        if on_delivery is not None:
+            failure = None if error is None else to_error(error, "delivery", topic=message.topic() or "")
+            on_delivery(failure)
+
+    def _on_error(self, error: KafkaError) -> None:
+        if error.fatal():
+            self._fatal = FatalKafkaError(f"the producer failed for good: {error.name()}")
