@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, ResourceType
+
+# The package exports the second name, but not in the way that type checkers ask for.
+from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined] # pyright: ignore[reportPrivateImportUsage]
+from confluent_kafka.cimpl import NewTopic
 
 from runlane.contract.errors import TopicMismatch
 from runlane.contract.topics import TopicSpec
@@ -57,7 +60,9 @@ class Admin:
             for spec in specs
             if spec.name not in existing
         ]
-        futures = self._client.create_topics(topics, request_timeout=self._timeout) if topics else {}
+        if not topics:
+            return ()
+        futures: dict[str, Any] = self._client.create_topics(topics, request_timeout=self._timeout)
         return tuple(name for name, future in futures.items() if self._created(name, future))
 
     def check_topics(self, specs: Iterable[TopicSpec], *, settings: bool = True) -> None:
@@ -101,7 +106,7 @@ class Admin:
         return True
 
     def _settings(self, specs: tuple[TopicSpec, ...]) -> list[dict[str, str]]:
-        resources = [ConfigResource(ResourceType.TOPIC, spec.name) for spec in specs]
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, spec.name) for spec in specs]
         futures = self._client.describe_configs(resources, request_timeout=self._timeout)
         try:
             answers = [futures[resource].result(timeout=self._timeout) for resource in resources]

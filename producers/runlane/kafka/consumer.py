@@ -93,7 +93,8 @@ class Consumer:
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "auto.offset.reset": "error",
-            "isolation.level": "read_committed",
+            # An open transaction of any writer would hold up a reader of committed messages.
+            "isolation.level": "read_uncommitted",
             "allow.auto.create.topics": False,
             "fetch.wait.max.ms": fetch_wait_ms,
             "fetch.error.backoff.ms": 50,
@@ -147,7 +148,7 @@ class Consumer:
         )
 
     def poll(self, max_messages: int, timeout: float) -> Polled:
-        """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first message.
+        """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first one.
 
         Raises ``FatalKafkaError``, or ``TopicMismatch`` when a topic or partition is gone. Passing troubles
         of the connection raise nothing: the library goes on trying.
@@ -191,7 +192,7 @@ class Consumer:
         self._do("resuming", self._consumer.resume, [_place(partition) for partition in partitions])
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
-        """Send the group's next offsets without waiting; ``on_commit`` hears, inside ``poll``, how it went."""
+        """Send the group's next offsets without waiting; ``on_commit`` hears in ``poll`` how it went."""
         places = [_place(*item) for item in offsets.items()]
         self._do("committing", lambda: self._consumer.commit(offsets=places, asynchronous=True))
 
@@ -214,12 +215,14 @@ class Consumer:
 
     def watermarks(self, partition: Partition, timeout: float) -> tuple[int, int]:
         """Return the first offset that the log still has, and the one that its next message gets."""
-        answer = self._do(
+        # The stubs leave out the None of a time-out.
+        answer: Any = self._do(
             "reading watermarks", self._consumer.get_watermark_offsets, _place(partition), timeout
         )
         if answer is None:
             raise Unavailable("reading watermarks took too long")
-        return answer
+        low, high = answer
+        return low, high
 
     def close(self) -> None:
         """Leave the group, without committing anything."""

@@ -7,10 +7,10 @@ knows registry ids reads both (design, Wire formats).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final, cast
+from typing import Any, Final
 
 # fastavro's annotations leave the stream's type open.
 from fastavro import (
@@ -93,7 +93,7 @@ class Frame:
         try:
             return schemaless_reader(stream, writer.parsed, reader, return_record_name=True)
         except Exception as error:  # noqa: BLE001 - hostile bytes make fastavro raise nearly anything
-            if _branch_unknown(stream.getvalue()[start:], writer):
+            if _operation_unknown(stream.getvalue()[start:], writer, self._current):
                 raise UndecodableMessage("the operation is unknown", code="unknown_operation") from None
             raise UndecodableMessage(
                 f"the body does not follow its schema ({type(error).__name__})", code="malformed_message"
@@ -117,17 +117,22 @@ class Frame:
         return writer, start
 
 
-def _branch_unknown(body: bytes, writer: Schema) -> bool:
-    """Whether ``body`` starts with the number of a union branch that its schema doesn't have."""
-    first = writer.parsed["fields"][0]["type"]
-    if not isinstance(first, list):
+def _operation_unknown(body: bytes, writer: Schema, reader: Schema) -> bool:
+    """Whether ``body`` starts with a union branch that its own schema, or the reader's, doesn't have."""
+    written, known = _operations(writer), _operations(reader)
+    if not written:
         return False
-    branches = cast("Sequence[Any]", first)
     number = shift = 0
     for byte in body[:_VARINT_BYTES]:
-        number |= (byte & 0x7F) << shift
+        number |= (byte & ~_VARINT_MORE) << shift
         shift += 7
         if not byte & _VARINT_MORE:
             # Zigzag: odd numbers are negative.
-            return bool(number & 1) or number >> 1 >= len(branches)
+            return bool(number & 1) or number >> 1 >= len(written) or written[number >> 1] not in known
     return False
+
+
+def _operations(schema: Schema) -> list[str]:
+    """Return the names of the union that is the schema's first field, none where that is no union."""
+    first: Any = schema.parsed["fields"][0]["type"]
+    return [branch["name"] for branch in first] if isinstance(first, list) else []
