@@ -21,7 +21,7 @@ from runlane.strictjson import StrictJsonError
 
 
 class TranscriptError(ValueError):
-    """A transcript can't be what was asked of it; retrying can't help. `code` names the rule."""
+    """A transcript can't be what was asked of it. `code` names the rule."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
