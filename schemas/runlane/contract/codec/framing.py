@@ -7,10 +7,10 @@ knows registry ids reads both (design, Wire formats).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any, Final
+from typing import Any, Final, cast
 
 # fastavro's annotations leave the stream's type open.
 from fastavro import (
@@ -135,4 +135,4 @@ def _operation_unknown(body: bytes, writer: Schema, reader: Schema) -> bool:
 def _operations(schema: Schema) -> list[str]:
     """Return the names of the union that is the schema's first field, none where that is no union."""
     first: Any = schema.parsed["fields"][0]["type"]
-    return [branch["name"] for branch in first] if isinstance(first, list) else []
+    return [branch["name"] for branch in cast("Sequence[Any]", first)] if isinstance(first, list) else []
