@@ -1,0 +1,86 @@
+"""The run store of workers and hosts: commands over Kafka, reads over the read API.
+
+    async with RunStore.from_connection("data/connection.json") as store:
+        async with store.run("r1", "agent", session_id="s1") as run:
+            await run.append("planner_note", {"Note": "look it up"})
+
+``SyncRunStore`` is the same without ``await``, ``MemoryStore`` the same without any server. Names are
+loaded when they are first used, since pytest imports this package in every project that has it installed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from runlane.client.connection import Connection, HostKey, Tokens
+    from runlane.client.endpoints import Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
+    from runlane.client.http_reader import HttpReader
+    from runlane.client.kafka_transport import KafkaTransport
+    from runlane.client.memory import MemoryStore
+    from runlane.client.options import ClientOptions
+    from runlane.client.run import Run, ToolCall
+    from runlane.client.store import RunStore
+    from runlane.client.sync import SyncRunStore
+    from runlane.client.sync_run import SyncRun
+    from runlane.client.transport import Letter, Listener, Transport
+
+_MODULES = {
+    "Api": "endpoints",
+    "ClientOptions": "options",
+    "Connection": "connection",
+    "ConnectionFile": "endpoints",
+    "Endpoints": "endpoints",
+    "FixedEndpoints": "endpoints",
+    "HostKey": "connection",
+    "HttpReader": "http_reader",
+    "KafkaTarget": "endpoints",
+    "KafkaTransport": "kafka_transport",
+    "Letter": "transport",
+    "Listener": "transport",
+    "MemoryStore": "memory",
+    "Run": "run",
+    "RunStore": "store",
+    "SyncRun": "sync_run",
+    "SyncRunStore": "sync",
+    "Tokens": "connection",
+    "ToolCall": "run",
+    "Transport": "transport",
+}
+
+__all__ = [
+    "Api",
+    "ClientOptions",
+    "Connection",
+    "ConnectionFile",
+    "Endpoints",
+    "FixedEndpoints",
+    "HostKey",
+    "HttpReader",
+    "KafkaTarget",
+    "KafkaTransport",
+    "Letter",
+    "Listener",
+    "MemoryStore",
+    "Run",
+    "RunStore",
+    "SyncRun",
+    "SyncRunStore",
+    "Tokens",
+    "ToolCall",
+    "Transport",
+]
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{module}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ class OpenAppends:
         self._open: dict[tuple[str, str], asyncio.Future[bool]] = {}
 
     def predecessor(self, command: Command) -> asyncio.Future[bool] | None:
-        """Return the open append that ``command`` names in ``after_key``, or None when this store has none."""
+        """Return the open append that ``command`` follows by its ``after_key``, or None."""
         if not isinstance(command, AppendRunRecord) or command.record is None or not command.after_key:
             return None
         return self._open.get((command.record.run_id, command.after_key))

@@ -15,7 +15,7 @@ from runlane.contract.outcomes import Result
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """What holds for one whole operation: until when (loop time), whom to tell of the send, which append it follows."""
+    """One operation: until when (loop time), whom to tell that it was sent, which append it follows."""
 
     deadline: float
     on_sent: Callable[[], None] | None = None

@@ -38,10 +38,8 @@ def describe(command: Command) -> str:
 
 def _subject(command: Command) -> str:
     match command:
-        case AppendRunRecord(record=None):
-            return "without a record"
         case AppendRunRecord(record=record):
-            return f"of {record.event_key!r} in run {record.run_id!r}"
+            return f"of {record.event_key!r} in run {record.run_id!r}" if record is not None else "of nothing"
         case StartRootRun(run=run) | StartChildRun(run=run):
             return f"of run {run.run_id!r} in session {run.session_id!r}"
         case StartOneShotRun(run=run) | StartOneShotChildRun(run=run):

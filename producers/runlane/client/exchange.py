@@ -13,7 +13,14 @@ from runlane.client.options import ClientOptions
 from runlane.client.room import Room
 from runlane.client.transport import Letter, Transport
 from runlane.contract.commands import Command
-from runlane.contract.errors import Overloaded, OutcomeUnknown, TemporaryError, Unavailable
+from runlane.contract.errors import (
+    ContractError,
+    OutcomeUnknown,
+    Overloaded,
+    RunlaneError,
+    TemporaryError,
+    Unavailable,
+)
 from runlane.contract.outcomes import Outcome
 
 
@@ -23,6 +30,7 @@ class _Open:
     answer: asyncio.Future[Outcome]
     sends: int = 0
     failures: int = 0
+    fault: str = ""
     timer: asyncio.TimerHandle | None = field(default=None)
 
     def still(self) -> None:
@@ -34,8 +42,9 @@ class _Open:
 class Exchange:
     """Asks owners over a transport: ``outcome = await exchange.ask(lane, command, deadline)``.
 
-    A command whose outcome does not come is repeated with the same bytes and the same correlation id, so that the
-    outcome of any of its sends answers it; the future of a command is resolved once, whatever arrives later.
+    A command whose outcome does not come is repeated with the same bytes and the same correlation id, so
+    that the outcome of any of its sends answers it; the future of a command is resolved once, whatever
+    arrives later.
     """
 
     def __init__(self, transport: Transport, options: ClientOptions) -> None:
@@ -64,9 +73,9 @@ class Exchange:
     ) -> Outcome:
         """Return the command's outcome, whatever it says; ``on_sent`` is called once the first bytes are off.
 
-        ``deadline`` is a time of the running loop. Raises ``InvalidCommand`` for a command that is too large,
-        ``Overloaded`` when it found no room in flight, ``Unavailable`` when it was never sent, ``OutcomeUnknown`` when
-        it was sent and not answered.
+        ``deadline`` is a time of the running loop. Raises ``InvalidCommand`` for a command that is too
+        large, ``Overloaded`` when it found no room in flight, ``Unavailable`` when it was never sent,
+        ``OutcomeUnknown`` when it was sent and not answered.
         """
         letter = self._transport.seal(lane, command, f"{self._prefix}-{next(self._numbers)}")
         try:
@@ -97,10 +106,20 @@ class Exchange:
             entry.still()
             entry.answer.set_result(outcome)
 
-    def failed(self, correlation_id: str, error: TemporaryError) -> None:
-        """Send an open command again after a pause, since its delivery failed."""
+    def waits_for(self, correlation_id: str) -> bool:
+        """Whether the command of this correlation id is open."""
+        return correlation_id in self._open
+
+    def failed(self, correlation_id: str, error: RunlaneError) -> None:
+        """Send an open command again after a pause, unless the broker refuses it for good."""
         entry = self._open.get(correlation_id)
-        if entry is not None and not entry.answer.done():
+        if entry is None or entry.answer.done():
+            return
+        if isinstance(error, ContractError):
+            entry.still()
+            entry.answer.set_exception(error)
+        else:
+            entry.fault = error.code
             self._pause(entry)
 
     def moved(self) -> None:
@@ -113,7 +132,8 @@ class Exchange:
         entry.still()
         try:
             self._transport.send(entry.letter)
-        except TemporaryError:
+        except TemporaryError as error:
+            entry.fault = error.code
             self._pause(entry)
             return
         entry.sends += 1
@@ -130,6 +150,8 @@ class Exchange:
 
     def _no_answer(self, entry: _Open, cause: str) -> TemporaryError:
         what = describe(entry.letter.command)
+        if entry.fault:
+            cause = f"{cause} ({entry.fault})"
         if not entry.sends:
             return Unavailable(f"{what}: not sent, {cause}", code="broker_unavailable")
         return OutcomeUnknown(

@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 
 class LaneCache:
-    """Run id → lane; forgets the longest unused beyond ``size``. A run's lane never changes (design, Run ids)."""
+    """Run id to lane, which never changes (design, Run ids); forgets the longest unused beyond ``size``."""
 
     def __init__(self, size: int) -> None:
         self._size = size

@@ -62,9 +62,7 @@ class MemoryReader:
         records = (r for r in self._lanes.run_history(run_id) if r.seq > after)
         return cut_page(records, limit, lambda record: record.seq)
 
-    async def list_session_run_records(
-        self, session_id: str, cursor: str = "", limit: int = 100
-    ) -> Page:
+    async def list_session_run_records(self, session_id: str, cursor: str = "", limit: int = 100) -> Page:
         """Return a page of a session's runs in commit order; checks limit, then cursor, then existence."""
         limit, after = check_limit(limit), parse_cursor(cursor)
         self._session(session_id)

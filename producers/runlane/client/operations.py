@@ -42,15 +42,17 @@ from runlane.contract.values import RunRecord, RunStart, RunStatus, RunSuspensio
 class Operations(ABC):
     """Every command of the contract; each is safe to repeat exactly.
 
-    Each raises a ``ContractError`` subclass when it is refused for good, and a ``TemporaryError`` when time runs out:
-    ``OutcomeUnknown`` when it may or may not be committed, ``Unavailable`` or ``Overloaded`` when it was not sent.
+    Each raises a ``ContractError`` subclass when it is refused for good, and a ``TemporaryError`` when time
+    runs out: ``OutcomeUnknown`` when it may or may not be committed, ``Unavailable`` or ``Overloaded`` when
+    it was not sent.
     """
 
     @abstractmethod
     async def execute(self, command: Command, *, on_sent: Callable[[], None] | None = None) -> Result:
         """Run any command and return its result: ``await store.execute(PurgeSession("s"))``.
 
-        ``on_sent`` is called once the command is on its way, so a caller may send the next one before the answer.
+        ``on_sent`` is called once the command is on its way, so a caller may send the next one before the
+        answer.
         """
 
     async def start_root_run(
@@ -59,7 +61,8 @@ class Operations(ABC):
         """Start a session-backed root run; claims its run id first.
 
         ``canceled`` is written instead of starting work when the session has ended. ``RunConflict``,
-        ``SessionNotFound``, ``SessionPurged``, ``PredecessorNotFound``, ``RunRecordOwnerMismatch`` (contract 2.3).
+        ``SessionNotFound``, ``SessionPurged``, ``PredecessorNotFound``, ``RunRecordOwnerMismatch``
+        (contract 2.3).
         """
         return expect(await self.execute(StartRootRun(run, started, canceled)), RootRunStartResult)
 
@@ -73,14 +76,13 @@ class Operations(ABC):
     ) -> ChildRunStartResult:
         """Start a session-backed child run and link it on its parent; claims its run id first.
 
-        ``RunNotFound`` for the parent, ``RunNotActive`` when it has stopped, else as a root start (contract 2.3).
+        ``RunNotFound`` for the parent, ``RunNotActive`` when it has stopped, else as a root start (contract
+        2.3).
         """
         command = StartChildRun(run, parent_linked, started, canceled)
         return expect(await self.execute(command), ChildRunStartResult)
 
-    async def start_one_shot_run(
-        self, run: RunStart, *, started: RunRecord | None
-    ) -> OneShotRunStartResult:
+    async def start_one_shot_run(self, run: RunStart, *, started: RunRecord | None) -> OneShotRunStartResult:
         """Start a sessionless root run; ``RunConflict`` (contract 2.4)."""
         return expect(await self.execute(StartOneShotRun(run, started)), OneShotRunStartResult)
 
@@ -97,8 +99,8 @@ class Operations(ABC):
     async def append_run_record(self, record: RunRecord | None, *, after_key: str = "") -> AppendResult:
         """Append an ordinary record; ``after_key`` names the event key that has to be stored before it.
 
-        ``RunNotFound``, ``RunNotActive``, ``EventConflict``, ``RunRecordOwnerMismatch`` (contract 2.6). An append
-        whose predecessor was refused ends as ``OutOfOrder``.
+        ``RunNotFound``, ``RunNotActive``, ``EventConflict``, ``RunRecordOwnerMismatch`` (contract 2.6). An
+        append whose predecessor was refused ends as ``OutOfOrder``.
         """
         return expect(await self.execute(AppendRunRecord(record, after_key)), AppendResult)
 
@@ -149,7 +151,7 @@ class Operations(ABC):
         return expect(await self.execute(CreateSession(session_id, at)), SessionResult).session
 
     async def end_session(self, session_id: str, at: datetime | None) -> Session:
-        """Host: end a session, or return the ended one; ``SessionNotFound``, ``SessionPurged`` (contract 5)."""
+        """Host: end a session, once and for all; ``SessionNotFound``, ``SessionPurged`` (contract 5)."""
         return expect(await self.execute(EndSession(session_id, at)), SessionResult).session
 
     async def purge_session(self, session_id: str) -> PurgeResult:

@@ -12,10 +12,11 @@ from runlane.contract.limits import KIB
 class ClientOptions:
     """Bounds of one store: ``RunStore.connect(..., options=ClientOptions(timeout=10))``.
 
-    ``timeout`` is for a whole operation in seconds, claims and retries included. ``answer_wait`` is how long an
-    outcome may take before the command is sent again, doubled with each try; ``retry_wait`` and
-    ``max_retry_wait`` space the tries after a temporary failure. ``max_partition_bytes`` stays below what the
-    embedded broker keeps of a partition, which is 5 MB. ``max_lanes`` bounds the memory of where runs live.
+    ``timeout`` is for a whole operation in seconds, claims and retries included. ``answer_wait`` is how
+    long an outcome may take before the command is sent again, doubled with each try; ``retry_wait`` and
+    ``max_retry_wait`` space the tries after a temporary failure. ``max_partition_bytes`` stays below what
+    the embedded broker keeps of a partition, which is 5 MB. ``max_lanes`` bounds the memory of where runs
+    live.
     """
 
     timeout: float = 60.0
@@ -28,9 +29,13 @@ class ClientOptions:
 
     def answer_pause(self, tries: int) -> float:
         """Seconds to wait for the outcome of send number ``tries``; jittered, so that clients spread."""
-        return float(self.answer_wait * 2 ** min(tries - 1, 10) * random.uniform(1.0, 1.2))
+        return float(self.answer_wait * 2 ** min(tries - 1, 10) * _jitter(1.0, 1.2))
 
     def retry_pause(self, failures: int) -> float:
         """Seconds to wait after temporary failure number ``failures`` in a row; jittered."""
         pause = min(self.retry_wait * 2 ** min(failures - 1, 20), self.max_retry_wait)
-        return float(pause * random.uniform(0.5, 1.0))
+        return float(pause * _jitter(0.5, 1.0))
+
+
+def _jitter(low: float, high: float) -> float:
+    return random.uniform(low, high)  # noqa: S311 - it spreads clients, it keeps no secret

@@ -40,9 +40,7 @@ class Reads:
         """Return a page of a run, oldest first; ``InvalidCommand``, ``RunNotFound``."""
         return await self.reader.list_run_records(run_id, cursor, limit)
 
-    async def list_session_run_records(
-        self, session_id: str, cursor: str = "", limit: int = 100
-    ) -> Page:
+    async def list_session_run_records(self, session_id: str, cursor: str = "", limit: int = 100) -> Page:
         """Return a page of all runs of a session in commit order.
 
         Raises ``InvalidCommand``, ``SessionPurged``, ``SessionNotFound``.

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 class _Partition:
     taken: int = 0
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(
-        default_factory=lambda: deque[tuple[int, asyncio.Future[None]]]()
+        default_factory=deque[tuple[int, asyncio.Future[None]]]
     )
 
 
 class Room:
     """Lets commands of a partition in by the order in which they came: ``await room.enter(3, size)``.
 
-    A command larger than a bound enters alone. A full partition does not keep others waiting; a full total does,
-    until whoever waits longest for it fits.
+    A command larger than a bound enters alone. A full partition does not keep others waiting; a full total
+    does, until whoever waits longest for it fits.
     """
 
     def __init__(self, total: int, per_partition: int) -> None:
@@ -81,9 +81,7 @@ class Room:
             queue.waiting.popleft()
 
     def _fits(self, queue: _Partition, size: int) -> bool:
-        return self._fits_partition(queue, size) and (
-            not self._taken or self._taken + size <= self._total
-        )
+        return self._fits_partition(queue, size) and (not self._taken or self._taken + size <= self._total)
 
     def _fits_partition(self, queue: _Partition, size: int) -> bool:
         return not queue.taken or queue.taken + size <= self._per_partition

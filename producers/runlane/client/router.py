@@ -96,7 +96,8 @@ class Router:
     async def _parent_lane(self, command: StartOneShotChildRun, trip: Trip) -> str:
         """Return the lane of the parent; the owner of ``r/<parent>`` knows it when this store does not.
 
-        Asked there without a receipt, the start cannot happen: the answer names another lane, or misses the receipt.
+        Asked there without a receipt, the start cannot happen: the answer names another lane, or misses the
+        receipt.
         """
         parent = command.run.parent_run_id
         lane = self._lanes.get(parent)

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from runlane.client.appends import OpenAppends
 from runlane.client.asking import Asking, Trip
+from runlane.client.endpoints import CLIENT_ID, Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
 from runlane.client.exchange import Exchange
+from runlane.client.http_reader import HttpReader
+from runlane.client.kafka_transport import KafkaTransport
 from runlane.client.lanes import LaneCache
 from runlane.client.operations import Operations
 from runlane.client.options import ClientOptions
 from runlane.client.own import own
 from runlane.client.reads import Reads
 from runlane.client.router import Router
+from runlane.client.run import Run
 from runlane.client.transport import Transport
+from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
-from runlane.contract.errors import OutOfOrder, RunlaneError
+from runlane.contract.errors import OutOfOrder, RunlaneError, Unavailable
 from runlane.contract.outcomes import Result
 from runlane.contract.reader import Reader
+from runlane.contract.signing import Key, parse_key
+from runlane.contract.topics import DEFAULT_PREFIX
 from runlane.contract.validate import validate_before_send
+from runlane.contract.values import NO_LABELS, RunStart
+from runlane.kafka import KafkaConfig
+
+_VARIABLES = ("KAFKA", "API", "TOKEN", "HOST_KEY", "TOPIC_PREFIX")
 
 
 class RunStore(Operations, Reads):
@@ -29,8 +43,8 @@ class RunStore(Operations, Reads):
 
     ``async with RunStore.from_connection("data/connection.json") as store: await store.load_run("r")``
 
-    One store serves one event loop, for any number of tasks at once. Commands are repeated exactly until they are
-    answered or ``options.timeout`` is over; ``reader`` may be any ``Reader``.
+    One store serves one event loop, for any number of tasks at once. Commands are repeated exactly until
+    they are answered or ``options.timeout`` is over; ``reader`` may be any ``Reader``.
     """
 
     def __init__(
@@ -47,6 +61,63 @@ class RunStore(Operations, Reads):
         self._router = Router(Asking(self._exchange, self._options), LaneCache(self._options.max_lanes))
         self._appends = OpenAppends()
         self._on_close = on_close
+
+    @classmethod
+    def connect(
+        cls,
+        kafka: str | KafkaConfig,
+        api: str,
+        *,
+        token: str = "",
+        host_key: Key | None = None,
+        topic_prefix: str = DEFAULT_PREFIX,
+        codec: Codec | None = None,
+        options: ClientOptions | None = None,
+    ) -> RunStore:
+        """Return a store to be entered: ``RunStore.connect("kafka:9092", "http://gateway:8080")``.
+
+        ``token`` is the read API's; ``host_key`` signs the host commands, which are refused without;
+        ``codec`` is for brokers with a schema registry.
+        """
+        config = KafkaConfig(kafka, client_id=CLIENT_ID) if isinstance(kafka, str) else kafka
+        target = KafkaTarget(config, topic_prefix, host_key=host_key)
+        return cls._over(FixedEndpoints(target, Api(api, token)), codec, options)
+
+    @classmethod
+    def from_connection(
+        cls, path: str | os.PathLike[str], *, options: ClientOptions | None = None
+    ) -> RunStore:
+        """Return a store for the stack that wrote ``path``: ``RunStore.from_connection("connection.json")``.
+
+        It follows the stack through restarts: open commands are repeated exactly to the new broker.
+        """
+        return cls._over(ConnectionFile(Path(path)), None, options)
+
+    @classmethod
+    def from_env(cls, *, options: ClientOptions | None = None) -> RunStore:
+        """Return a store by ``RUNLANE_KAFKA`` and ``RUNLANE_API``.
+
+        ``RUNLANE_TOKEN``, ``RUNLANE_HOST_KEY`` and ``RUNLANE_TOPIC_PREFIX`` are heeded too. Raises
+        ``Unavailable`` when an address is missing, ``ValueError`` for a key that is none.
+        """
+        given = {name: os.environ.get(f"RUNLANE_{name}", "") for name in _VARIABLES}
+        if not given["KAFKA"] or not given["API"]:
+            raise Unavailable("RUNLANE_KAFKA and RUNLANE_API say where to connect", code="no_address")
+        return cls.connect(
+            given["KAFKA"],
+            given["API"],
+            token=given["TOKEN"],
+            host_key=parse_key(given["HOST_KEY"]) if given["HOST_KEY"] else None,
+            topic_prefix=given["TOPIC_PREFIX"] or DEFAULT_PREFIX,
+            options=options,
+        )
+
+    @staticmethod
+    def _over(endpoints: Endpoints, codec: Codec | None, options: ClientOptions | None) -> RunStore:
+        options = options or ClientOptions()
+        reader = HttpReader(endpoints.api, options=options)
+        transport = KafkaTransport(endpoints.kafka, options=options, codec=codec)
+        return RunStore(transport, reader, options=options, on_close=reader.aclose)
 
     async def __aenter__(self) -> Self:
         """Connect; raises ``Unavailable``."""
@@ -69,7 +140,8 @@ class RunStore(Operations, Reads):
     async def execute(self, command: Command, *, on_sent: Callable[[], None] | None = None) -> Result:
         """Run any command and return its result: ``await store.execute(PurgeSession("s"))``.
 
-        ``on_sent`` is called once the command is on its way, so a caller may send the next one before the answer.
+        ``on_sent`` is called once the command is on its way, so a caller may send the next one before the
+        answer.
         """
         validate_before_send(command)
         command = own(command)
@@ -86,6 +158,30 @@ class RunStore(Operations, Reads):
             if settled is not None and not settled.done():
                 settled.set_result(stored)
         return result
+
+    def run(
+        self,
+        run_id: str,
+        agent_id: str,
+        *,
+        session_id: str = "",
+        labels: Mapping[str, str] = NO_LABELS,
+        predecessor_run_id: str = "",
+        started_at: datetime | None = None,
+    ) -> Run:
+        """Return a run to be entered: ``async with store.run("r", "agent", session_id="s") as run: ...``.
+
+        Without a session it is a one-shot run. ``started_at`` is now unless given, in whole milliseconds.
+        """
+        start = RunStart(
+            run_id=run_id,
+            agent_id=agent_id,
+            session_id=session_id,
+            predecessor_run_id=predecessor_run_id,
+            started_at=started_at,
+            labels=labels,
+        )
+        return Run(self, start)
 
 
 def _hopeless(error: OutOfOrder, predecessor: asyncio.Future[bool] | None) -> RunlaneError:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from runlane.contract.commands import Command
-from runlane.contract.errors import TemporaryError
+from runlane.contract.errors import RunlaneError
 from runlane.contract.outcomes import Outcome
 
 
@@ -26,13 +26,17 @@ class Letter:
 
 
 class Listener(Protocol):
-    """What a transport tells; every call comes on the event loop that opened the transport."""
+    """What a transport tells; every call but ``waits_for`` comes on the event loop of the store."""
+
+    def waits_for(self, correlation_id: str) -> bool:
+        """Whether an outcome is still wanted; safe to call from any thread."""
+        ...
 
     def answered(self, outcome: Outcome) -> None:
         """Take an outcome: it may be late, doubled, or belong to nobody."""
         ...
 
-    def failed(self, correlation_id: str, error: TemporaryError) -> None:
+    def failed(self, correlation_id: str, error: RunlaneError) -> None:
         """Take notice that a letter was not delivered, or that nobody knows."""
         ...
 
@@ -57,5 +61,5 @@ class Transport(Protocol):
         ...
 
     def send(self, letter: Letter) -> None:
-        """Send without waiting, after what was sent before; ``TemporaryError`` when it cannot be taken now."""
+        """Send without waiting, behind all sent before; ``TemporaryError`` when it cannot be taken now."""
         ...

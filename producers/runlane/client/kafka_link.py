@@ -1,0 +1,127 @@
+"""One connection to one broker: commands out, and the outcomes of one partition back, read by a thread."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from typing import Final
+
+from runlane.client.endpoints import KafkaTarget
+from runlane.contract.codec import Codec, Headers, outcome_correlation
+from runlane.contract.errors import RunlaneError, TopicMismatch, Unavailable, UndecodableMessage
+from runlane.contract.outcomes import Outcome
+from runlane.contract.topics import Topics
+from runlane.kafka import Admin, Consumer, Delivery, Message, Partition, Producer
+
+LOG: Final = logging.getLogger("runlane.client")
+_CONNECT_SECONDS: Final = 10.0
+_POLL_SECONDS: Final = 0.2
+_POLL_MESSAGES: Final = 500
+_RETRY_SECONDS: Final = 0.5
+
+
+class KafkaLink:
+    """A producer and a reading thread. Blocks while it is made and closed, so both belong into a thread.
+
+    Raises ``Unavailable`` when the broker does not answer and ``TopicMismatch`` when it lacks our topics.
+    Outcomes sent from then on reach ``on_outcomes`` in the reading thread, but only those whose correlation
+    id ``wanted`` knows.
+    """
+
+    def __init__(
+        self,
+        target: KafkaTarget,
+        codec: Codec,
+        *,
+        wanted: Callable[[str], bool],
+        on_outcomes: Callable[[list[Outcome]], None],
+    ) -> None:
+        self.target = target
+        self._codec = codec
+        self._wanted = wanted
+        self._on_outcomes = on_outcomes
+        topics = Topics(target.topic_prefix)
+        self._commands = topics.commands.name
+        counts = Admin(target.config, timeout=_CONNECT_SECONDS).partition_counts()
+        self.partitions = _count(counts, self._commands)
+        replies = _count(counts, topics.outcomes.name)
+        self._reply = Partition(topics.outcomes.name, secrets.randbelow(replies))
+        self._failed: RunlaneError | None = None
+        self._stop = threading.Event()
+        self._consumer = self._reader()
+        self._producer = Producer(target.config, background=True)
+        self._thread = threading.Thread(target=self._read, name="runlane-outcomes", daemon=True)
+        self._thread.start()
+
+    @property
+    def reply_partition(self) -> int:
+        """The partition of the outcomes topic that this link reads."""
+        return self._reply.number
+
+    @property
+    def failed(self) -> RunlaneError | None:
+        """Why this link can never be used again, or None."""
+        return self._failed or self._producer.fatal
+
+    def produce(self, key: bytes, body: bytes, headers: Headers, on_delivery: Delivery) -> None:
+        """Queue a command; ``on_delivery`` runs in a thread. Raises what ``Producer.produce`` raises."""
+        self._producer.produce(self._commands, body, key=key, headers=headers, on_delivery=on_delivery)
+
+    def close(self, timeout: float) -> None:
+        """Wait up to ``timeout`` seconds for what is queued, then let go."""
+        self._producer.close(timeout)
+        self._stop.set()
+        self._thread.join()
+
+    def _reader(self) -> Consumer:
+        consumer = Consumer(self.target.config)
+        try:
+            # From the end, fixed before the first command leaves: no outcome of ours can come earlier.
+            _, end = consumer.watermarks(self._reply, _CONNECT_SECONDS)
+            consumer.assign({self._reply: end})
+        except BaseException:
+            consumer.close()
+            raise
+        return consumer
+
+    def _read(self) -> None:
+        try:
+            while not self._stop.is_set():
+                polled = self._consumer.poll(_POLL_MESSAGES, _POLL_SECONDS)
+                outcomes = [o for message in polled.messages if (o := self._outcome(message)) is not None]
+                if outcomes:
+                    self._on_outcomes(outcomes)
+                if polled.lost:
+                    self._find_position()
+        except RunlaneError as error:
+            LOG.warning("reading outcomes ended: %s: %s", error.code, error.message)
+            self._failed = error
+        finally:
+            self._consumer.close()
+
+    def _outcome(self, message: Message) -> Outcome | None:
+        if not self._wanted(outcome_correlation(message.headers)):
+            return None
+        try:
+            return self._codec.decode_outcome(message.value)
+        except UndecodableMessage as error:
+            LOG.warning("an outcome cannot be read: %s", error.code)
+            return None
+
+    def _find_position(self) -> None:
+        """Go on with the oldest outcome still kept; what is gone comes again when its command is repeated."""
+        try:
+            start, _ = self._consumer.watermarks(self._reply, _CONNECT_SECONDS)
+            self._consumer.assign({self._reply: start})
+        except Unavailable:
+            time.sleep(_RETRY_SECONDS)
+            self._consumer.assign({self._reply: 0})
+
+
+def _count(counts: dict[str, int], topic: str) -> int:
+    if not counts.get(topic):
+        raise TopicMismatch(f"topic {topic} is missing", topic=topic)
+    return counts[topic]
