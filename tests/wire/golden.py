@@ -1,7 +1,7 @@
 """The golden bytes: what each release wrote for the samples.
 
-A line of ``golden/<schema>.jsonl`` holds a sample's name, the writer's fingerprint and the bytes in hex. Lines are
-only ever added, by ``python -m tests.wire.golden`` after a schema changed.
+A line of ``golden/<schema>.jsonl`` holds a sample's name, the writer's fingerprint and the bytes in hex.
+Lines are only ever added, by ``python -m tests.wire.golden`` after a schema changed.
 """
 
 import json
@@ -62,7 +62,11 @@ def add_missing() -> None:
         with path.open("a", encoding="utf-8") as file:
             for name, value in kind.samples.items():
                 if (name, fingerprint) not in present:
-                    line = {"name": name, "fingerprint": f"{fingerprint:016x}", "hex": kind.encode(value).hex()}
+                    line = {
+                        "name": name,
+                        "fingerprint": f"{fingerprint:016x}",
+                        "hex": kind.encode(value).hex(),
+                    }
                     file.write(json.dumps(line) + "\n")
 
 

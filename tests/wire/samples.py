@@ -113,9 +113,7 @@ blobs = st.binary(max_size=60)
 times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))  # noqa: DTZ001 - bounds are naive
 longs = st.integers(-(2**63), 2**63 - 1)
 ints = st.integers(-(2**31), 2**31 - 1)
-records = st.builds(
-    RunRecord, texts, texts, texts, texts, texts, texts, blobs, st.none() | times
-)
+records = st.builds(RunRecord, texts, texts, texts, texts, texts, texts, blobs, st.none() | times)
 starts = st.builds(
     RunStart,
     texts,
@@ -157,12 +155,8 @@ results: st.SearchStrategy[o.Result] = st.one_of(
     st.builds(o.ChildRunStartResult, _outcomes, _appends, _appends, _appends),
     st.builds(o.OneShotRunStartResult, _appends),
     st.builds(o.OneShotChildRunStartResult, _appends, _appends),
-    st.builds(
-        o.RunRepairResult, st.sampled_from(o.RepairOutcome), st.sampled_from(RunStatus), _appends
-    ),
-    st.builds(
-        o.SessionResult, st.builds(Session, texts, _session_statuses, times, st.none() | times)
-    ),
+    st.builds(o.RunRepairResult, st.sampled_from(o.RepairOutcome), st.sampled_from(RunStatus), _appends),
+    st.builds(o.SessionResult, st.builds(Session, texts, _session_statuses, times, st.none() | times)),
     st.builds(o.PurgeResult, texts),
     st.builds(o.ClaimResult, receipts, st.booleans()),
 )

@@ -28,6 +28,7 @@ _SINGLE_OBJECT_BYTES: Final = 10
 _REGISTRY_BYTES: Final = 5
 _VARINT_BYTES: Final = 10
 _VARINT_MORE: Final = 0x80
+_NEGATIVE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,15 @@ class Frame:
             raise UndecodableMessage("the message has no value", code="null_message")
         if len(data) > MAX_MESSAGE_BYTES:
             raise UndecodableMessage("the message is larger than the limit", code="oversize_message")
-        stream = BytesIO(data)
-        if data.startswith(self._single):
-            stream.seek(_SINGLE_OBJECT_BYTES)
-            datum = self._body(stream, self._current)
-        else:
+        writer, start = self._current, _SINGLE_OBJECT_BYTES
+        if not data.startswith(self._single):
             writer, start = self._written_with(data)
-            stream.seek(start)
-            datum = self._body(stream, writer)
+        # Each schema starts with a branch or a length; fastavro would count a negative branch from the end.
+        if data[start : start + 1] and data[start] & _NEGATIVE:
+            raise UndecodableMessage("the body starts with a negative number", code="malformed_message")
+        stream = BytesIO(data)
+        stream.seek(start)
+        datum = self._body(stream, writer)
         if stream.tell() != len(data):
             raise UndecodableMessage("bytes are left after the message", code="trailing_bytes")
         return datum
@@ -127,8 +129,7 @@ def _operation_unknown(body: bytes, writer: Schema, reader: Schema) -> bool:
         number |= (byte & ~_VARINT_MORE) << shift
         shift += 7
         if not byte & _VARINT_MORE:
-            # Zigzag: odd numbers are negative.
-            return bool(number & 1) or number >> 1 >= len(written) or written[number >> 1] not in known
+            return number >> 1 >= len(written) or written[number >> 1] not in known
     return False
 
 
