@@ -1,4 +1,4 @@
-"""Bytes that are no message of ours are refused with a code, whatever they are; nothing else is ever raised."""
+"""Bytes that are no message of ours are refused with a code; nothing else is ever raised."""
 
 import re
 from dataclasses import replace
@@ -104,24 +104,26 @@ def test_a_status_that_does_not_exist() -> None:
     assert caught.value.code == "value_out_of_range"
 
 
+def taken(data: bytes) -> Command | str:
+    """The command, or the code of the refusal."""
+    try:
+        return decode_command(data)
+    except UndecodableMessage as error:
+        return error.code
+
+
 @given(st.binary(max_size=200))
 def test_any_bytes_behind_a_true_frame_give_a_command_or_a_refusal(body: bytes) -> None:
-    try:
-        command = decode_command(FRAME + body)
-    except UndecodableMessage as error:
-        assert re.fullmatch(r"[a-z_]+", error.code)
-    else:
-        assert decode_command(encode_command(command)) == command
+    found = taken(FRAME + body)
+    assert isinstance(found, str) or decode_command(encode_command(found)) == found
 
 
 @given(samples.commands, st.data())
 def test_a_flipped_byte_gives_a_command_or_a_refusal(command: Command, data: st.DataObject) -> None:
     message = bytearray(encode_command(command))
     message[data.draw(st.integers(0, len(message) - 1))] ^= data.draw(st.integers(1, 255))
-    try:
-        decode_command(bytes(message))
-    except UndecodableMessage as error:
-        assert re.fullmatch(r"[a-z_]+", error.code)
+    found = taken(bytes(message))
+    assert not isinstance(found, str) or re.fullmatch(r"[a-z_]+", found)
 
 
 @given(st.binary(min_size=8, max_size=64))
