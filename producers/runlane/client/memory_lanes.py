@@ -15,7 +15,7 @@ from runlane.contract.commands import (
     StartRootRun,
 )
 from runlane.contract.decide import LaneState, Meta, decide
-from runlane.contract.ids import lane_session, run_lane
+from runlane.contract.ids import run_lane
 from runlane.contract.outcomes import Outcome
 from runlane.contract.state import Changes, RunState
 from runlane.contract.values import CommittedRecord, RunSuspension
@@ -82,12 +82,12 @@ class MemoryLanes:
 
     def runs(self) -> Iterator[RunState]:
         """Iterate over all runs."""
-        for lane in list(self._lanes.values()):
+        for lane in self.all():
             yield from list(lane.runs())
 
-    def sessions(self) -> Iterator[LaneState]:
-        """Iterate over the lanes of sessions, purged ones included."""
-        return (lane for lane in list(self._lanes.values()) if lane_session(lane.lane))
+    def all(self) -> list[LaneState]:
+        """Return every lane that was written to."""
+        return list(self._lanes.values())
 
     def history(self, lane: str) -> list[CommittedRecord]:
         """Return a lane's records in commit order, lane events included."""

@@ -81,7 +81,7 @@ class MemoryReader:
         limit = check_limit(limit)
         found = [
             session
-            for lane in self._lanes.sessions()
+            for lane in self._lanes.all()
             if lane.session is not None and (session := lane.session.session) is not None
             if session.id > cursor and status in (None, session.status)
             if scope is None or scope.holds(session.id)
