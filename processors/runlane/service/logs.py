@@ -2,7 +2,7 @@
 
 What may be logged is decided by kind, not by trust in each call: numbers, truth values and short texts pass;
 bytes and values of any other kind leave only the name of their type. An exception's own text passes only for
-the errors tree, whose messages are safe by contract; of any other exception the type and the frames are logged.
+the errors tree, whose messages are safe by contract; of others the type and the frames are logged.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import MutableMapping
 from types import TracebackType
-from typing import Any, Final, TextIO, cast
+from typing import Any, Final, TextIO
 
 import structlog
 
@@ -115,9 +115,13 @@ def _formatted(template: Any, arguments: Any) -> str:
     if not arguments or not isinstance(arguments, tuple):
         return template
     try:
-        return template % tuple(_plain("", one) for one in cast("tuple[Any, ...]", arguments))
+        return template % _all_plain(arguments)
     except (TypeError, ValueError):
         return template
+
+
+def _all_plain(arguments: Any) -> tuple[Any, ...]:
+    return tuple(_plain("", argument) for argument in arguments)
 
 
 def _exception_of(info: Any) -> BaseException | None:

@@ -1,0 +1,113 @@
+"""The journal's rows as this verifier knows them, written down apart from the code that writes them.
+
+A row's text is what its lane's digest covers; a commit row's body is what the block's hash covers
+(design, Committing).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+LANE_DIGEST_BYTES: Final = 16
+
+
+class Row(NamedTuple):
+    """One row, as far as verification reads it. Instants are microseconds since 1970."""
+
+    part: int
+    partition: int
+    generation: int
+    block: int
+    row: int
+    time: int
+    kind: str
+    lane: str
+    lane_seq: int
+    run_id: str
+    seq: int
+    session_id: str
+    agent_id: str
+    turn_id: str
+    parent_run_id: str
+    event_key: str
+    type: str
+    at: int
+    status: str
+    code: str
+    position: int
+    correlation_id: str
+    reply: int
+    reason: str
+    labels: str
+    digest: str
+    body: str
+
+    def text(self) -> str:
+        """Return what the lane's digest covers: all from the row's number on, as a JSON array."""
+        return _TEXT.encode(self[_FIRST_DIGESTED:])
+
+
+COLUMNS: Final = Row._fields
+_TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_FIRST_DIGESTED: Final = COLUMNS.index("row")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A commit row's body."""
+
+    partition: int
+    generation: int
+    number: int
+    kind: str
+    epoch: int
+    nonce: str
+    logic_version: int
+    cluster_id: str
+    topic_id: str
+    base: int
+    partition_count: int
+    first: int
+    last: int
+    tip_digest: str
+    watermark: int
+    commands: int
+    records: int
+    rows: int
+    time: int
+    part: int
+    next_part: int
+    prev_hash: str
+    lane_digests: dict[str, str]
+    hash: str
+
+    @property
+    def log(self) -> tuple[str, str, int]:
+        """The log that the positions belong to, and its base."""
+        return self.cluster_id, self.topic_id, self.base
+
+
+def parse_header(body: str) -> Header:
+    """Return a commit row's header with its hash computed anew; ``ValueError`` when it is none."""
+    fields = json_object(body)
+    try:
+        digests = {str(lane): str(digest) for lane, digest in fields.pop("lane_digests")}
+        return Header(**fields, lane_digests=digests, hash=hashlib.sha256(body.encode()).hexdigest())
+    except (KeyError, TypeError):
+        raise ValueError("fields are missing or unknown") from None
+
+
+def digest_rows(texts: list[str]) -> str:
+    """Return the digest of a lane's rows in one block."""
+    return hashlib.blake2b("\n".join(texts).encode(), digest_size=LANE_DIGEST_BYTES).hexdigest()
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Return a JSON object, empty for an empty text; ``ValueError`` for another value."""
+    value: Any = json.loads(text) if text else {}
+    if not isinstance(value, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - it is the text that is wrong, not a caller's type
+    return dict[str, Any](value)  # pyright: ignore[reportUnknownArgumentType]
