@@ -1,4 +1,4 @@
-"""Ways to spoil a sound journal, and to hide the traces: a resealed journal has true digests and hashes again."""
+"""Ways to spoil a sound journal, and to hide the traces: a resealed journal has true digests and hashes."""
 
 import hashlib
 import json
@@ -41,9 +41,8 @@ def resealed(rows: Rows, *, digests: bool = True, counts: bool = True) -> Rows:
     found: Rows = []
     for (partition, _, _), block in sorted(blocks.items()):
         block.sort(key=lambda row: (row.kind == "commit", row.row))
-        if digests and _whole(block):
-            block = [row._replace(row=number) for number, row in enumerate(block)]
-        *others, commit = block
+        numbered = [row._replace(row=number) for number, row in enumerate(block)]
+        *others, commit = numbered if digests and _whole(block) else block
         header = json.loads(commit.body) | {"prev_hash": hashes[partition]}
         if digests:
             header |= _digests(others, header)
@@ -68,7 +67,7 @@ def resealed(rows: Rows, *, digests: bool = True, counts: bool = True) -> Rows:
 
 def _whole(block: Rows) -> bool:
     """Whether no row of the block was erased by a purge."""
-    return all("s/purged" != lane for lane, _ in json.loads(block[-1].body)["lane_digests"])
+    return all(lane != "s/purged" for lane, _ in json.loads(block[-1].body)["lane_digests"])
 
 
 def _digests(rows: Rows, header: dict[str, Any]) -> dict[str, Any]:
