@@ -46,7 +46,10 @@ class EmbeddedBroker:
             self.create_topic(name, partitions)
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Make one more topic."""
+        """Make one more topic; ``ValueError`` without a partition, ``FatalKafkaError`` when it exists."""
+        if partitions < 1:
+            # The library would end the process.
+            raise ValueError(f"topic {name} needs at least one partition")
         code = self._library.rd_kafka_mock_topic_create(self._running(), name.encode(), partitions, 1)
         self._check(code, f"making topic {name}")
 
