@@ -1,0 +1,63 @@
+"""The tasks of one ownership: retried while the world does not answer, forgotten when the ownership ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from runlane.contract.errors import TemporaryError
+from runlane.owner.ports import Ports
+from runlane.owner.shared import Shared
+from runlane.owner.tasks import Task, TaskKind
+
+_NEVER: Final = float("inf")
+
+
+class Calls:
+    """Submits tasks whose results are ignored after ``close``."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._open = True
+        self._failures = 0
+        self._retries: list[tuple[float, Task]] = []
+
+    def read(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> None:
+        """Make port calls in a worker, again with back-off until they succeed; then go on with their result."""
+        self._shared.io.submit(self._task(TaskKind.READ, call, then))
+
+    def insert(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> Task:
+        """Return the task of one attempt to write a block; it takes one of the owner's slots."""
+        return self._task(TaskKind.INSERT, call, then)
+
+    def close(self) -> None:
+        """Ignore whatever still comes."""
+        self._open = False
+        self._retries.clear()
+
+    def tick(self, now: float) -> None:
+        """Submit again what is due."""
+        due = [task for when, task in self._retries if when <= now]
+        if due:
+            self._retries = [(when, task) for when, task in self._retries if when > now]
+        for task in due:
+            self._shared.io.submit(task)
+
+    def wake_at(self) -> float:
+        """Return when ``tick`` is due, by the monotonic clock."""
+        return min((when for when, _ in self._retries), default=_NEVER)
+
+    def _task(self, kind: TaskKind, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> Task:
+        def done(result: Any) -> None:
+            if self._open:
+                self._failures = 0
+                then(result)
+
+        def failed(_: TemporaryError) -> None:
+            if self._open:
+                bounds = self._shared.bounds
+                self._retries.append((self._shared.clock.monotonic() + bounds.backoff(self._failures), task))
+                self._failures += 1
+
+        task = Task(kind, call, done, failed)
+        return task

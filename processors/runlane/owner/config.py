@@ -1,0 +1,57 @@
+"""What an owner is told: its keys, its bounds, what it may adopt by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from runlane.contract.signing import Keyring
+from runlane.owner.stops import StopKind
+
+LOGIC_VERSION: Final = 1
+"""Raised with each change of ``decide`` that decides a command differently."""
+
+MIB: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bounds of memory, batches and waiting. Seconds are of the local monotonic clock unless said otherwise.
+
+    ``not_after`` and ``max_execution`` are of the server's clock: how long a block may wait before it is inserted, and
+    how long one insert may run. A chain's end read more than ``proof_age`` ago is read again before a block is dated.
+    """
+
+    inserts_in_flight: int = 2
+    batch_commands: int = 2_000
+    batch_bytes: int = 8 * MIB
+    batch_seconds: float = 0.05
+    pending_bytes: int = 16 * MIB
+    outbox_bytes: int = 32 * MIB
+    page_bytes: int = 4 * MIB
+    cache_bytes: int = 256 * MIB
+    lane_bytes: int = 16 * MIB
+    load_lanes: int = 256
+    not_after: float = 60.0
+    max_execution: float = 30.0
+    proof_age: float = 20.0
+    busy_parts: int = 100
+    max_linger: float = 2.0
+    retry_first: float = 0.05
+    retry_last: float = 2.0
+    recheck: float = 5.0
+    refusals: int = 3
+
+    def backoff(self, failures: int) -> float:
+        """Return how long to wait after that many failures in a row before: doubled each time, up to the bound."""
+        return min(self.retry_first * float(2 ** min(failures, 16)), self.retry_last)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerConfig:
+    """``adopts`` are the stops that this owner answers by adopting the log by itself (the embedded broker's)."""
+
+    host_keys: Keyring | None
+    receipt_keys: Keyring
+    adopts: frozenset[StopKind] = frozenset()
+    bounds: Bounds = Bounds()

@@ -1,0 +1,153 @@
+"""The stepping core of an owner: events in, tasks and messages out; single-threaded, deterministic, never waiting.
+
+The real loop drives it from a queue, the simulator from a seed. Inserts of all partitions share a few slots, the
+longest-waiting partition first; what gathers meanwhile is the next batch (design, Committing 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from runlane.contract.codec import Codec
+from runlane.owner.batch import Decide, Desk
+from runlane.owner.cache import LaneCache
+from runlane.owner.chain import Chain, Phase
+from runlane.owner.config import OwnerConfig
+from runlane.owner.erase import Eraser
+from runlane.owner.linger import Linger
+from runlane.owner.ports import ClockPort, IdsPort
+from runlane.owner.shared import Shared, Stats
+from runlane.owner.stops import Stop
+from runlane.owner.tasks import (
+    Assigned,
+    Done,
+    Event,
+    Fetched,
+    FetchFailed,
+    Io,
+    Revoked,
+    Settled,
+    TaskKind,
+)
+
+_SLICE: Final = 64
+
+
+class Core:
+    """All partitions of one owner."""
+
+    def __init__(
+        self, config: OwnerConfig, *, clock: ClockPort, ids: IdsPort, io: Io, codec: Codec, decide: Decide
+    ) -> None:
+        bounds = config.bounds
+        self._shared = Shared(
+            config=config,
+            clock=clock,
+            ids=ids,
+            io=io,
+            codec=codec,
+            desk=Desk(codec, config.receipt_keys, decide),
+            cache=LaneCache(bounds.cache_bytes, bounds.lane_bytes),
+            eraser=Eraser(io, clock),
+        )
+        self._linger = Linger(bounds, io, clock)
+        self._chains: dict[int, Chain] = {}
+        self._inserting = 0
+
+    @property
+    def stats(self) -> Stats:
+        """Counts since the start."""
+        return self._shared.stats
+
+    @property
+    def cache(self) -> LaneCache:
+        """The lanes in memory."""
+        return self._shared.cache
+
+    @property
+    def chains(self) -> Mapping[int, Chain]:
+        """The partitions that were ever assigned."""
+        return self._chains
+
+    def stops(self) -> Mapping[int, Stop]:
+        """Return the stopped partitions and why."""
+        return {number: chain.stop for number, chain in self._chains.items() if chain.stop is not None}
+
+    def handle(self, event: Event) -> None:
+        """Take one event."""
+        match event:
+            case Done():
+                self._done(event)
+            case Fetched():
+                self._chain(event.partition).feed(event.messages, event.tag)
+            case Settled():
+                self._chain(event.partition).settled(event.tag)
+            case Assigned():
+                for partition in event.partitions:
+                    self._chain(partition).take()
+            case Revoked():
+                for partition in event.partitions:
+                    self._chain(partition).leave(lost=event.lost)
+            case FetchFailed():
+                self._chain(event.fault.partition).fetch_failed(event.tag)
+
+    def step(self) -> bool:
+        """Do what is due and decide a slice of each partition; return whether more can be done at once."""
+        now = self._shared.clock.monotonic()
+        for chain in self._chains.values():
+            chain.tick(now)
+        self._shared.eraser.tick(now)
+        self._linger.tick(now)
+        self._grant()
+        more = False
+        for chain in self._chains.values():
+            more = chain.work(_SLICE) or more
+        self._grant()
+        return more
+
+    def wake_at(self) -> float:
+        """Return when ``step`` is due without an event, by the monotonic clock; infinity for never."""
+        now = self._shared.clock.monotonic()
+        times = [chain.wake_at(now) for chain in self._chains.values()]
+        times += [self._shared.eraser.wake_at(), self._linger.wake_at()]
+        if self._linger.seconds:
+            times += [chain.lingers_until(self._linger.seconds) for chain in self._chains.values()]
+        return min(times)
+
+    def _done(self, done: Done) -> None:
+        if done.task.kind is TaskKind.INSERT:
+            self._inserting -= 1
+        if done.failure is not None:
+            done.task.failed(done.failure)
+        else:
+            if done.task.kind is TaskKind.INSERT:
+                self._linger.inserted(done.result)
+            done.task.then(done.result)
+
+    def _grant(self) -> None:
+        """Give free slots to the blocks that wait longest."""
+        shared = self._shared
+        while self._inserting < shared.bounds.inserts_in_flight:
+            now = shared.clock.monotonic()
+            first: Chain | None = None
+            since = float("inf")
+            for chain in self._chains.values():
+                waits = chain.waiting_since(now, self._linger.seconds)
+                if waits is not None and waits < since:
+                    first, since = chain, waits
+            if first is None:
+                return
+            self._inserting += 1
+            shared.io.submit(first.attempt(now))
+
+    def _chain(self, partition: int) -> Chain:
+        chain = self._chains.get(partition)
+        if chain is None:
+            chain = self._chains[partition] = Chain(self._shared, partition)
+        return chain
+
+
+def settled(core: Core) -> bool:
+    """Whether every partition is open or stopped: the owner works, or says why it does not."""
+    return all(chain.phase in (Phase.OPEN, Phase.STOPPED, Phase.LEFT) for chain in core.chains.values())

@@ -1,0 +1,238 @@
+"""What the owner needs of the world: a log, a journal, a clock, ids. Everything else here is written against these.
+
+The real ones are ``kafka_log`` and ``journal_store``; the simulator's misbehave on purpose (tests/owner/simulation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from runlane.contract.codec import Headers
+from runlane.contract.decide import LaneState
+from runlane.contract.state import KeyEntry
+from runlane.contract.values import CommittedRecord
+from runlane.kafka import Message
+from runlane.store.block import BlockHeader, LogId, SealedBlock
+from runlane.store.rows import Answer
+
+
+class OutTopic(StrEnum):
+    """The topics an owner writes."""
+
+    OUTCOMES = "outcomes"
+    RECORDS = "records"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class FetchFault:
+    """The log refuses to go on with a partition (its offset is out of range)."""
+
+    partition: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """One message to send; ``partition`` is explicit."""
+
+    topic: OutTopic
+    partition: int
+    key: bytes | None
+    value: bytes
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True)
+class LogShape:
+    """Which log it is, its partitions, and the partitions of the outcomes topic."""
+
+    log: LogId
+    partitions: int
+    reply_partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What the log says about one partition; ``committed`` and ``tip_digest`` are None where there is none."""
+
+    log: LogId
+    low: int
+    high: int
+    committed: int | None
+    tip_digest: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEnd:
+    """The last block of a partition's chain, the chain's current generation, the server's time of the read."""
+
+    generation: int
+    header: BlockHeader | None
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTip:
+    """The newest block from some number on (-1 and no hash for none), read like ``ChainEnd``."""
+
+    generation: int
+    number: int
+    hash: bytes
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPage:
+    """What blocks have to send, in block and row order, and the last position they decide."""
+
+    items: Sequence[Answer | CommittedRecord]
+    last_position: int
+
+
+class InsertReport(StrEnum):
+    """What an insert said. ``ACKED`` does not mean that the block is ours: a losing insert reports success too.
+
+    ``LATE`` wrote nothing. ``BUSY`` (too many parts) wrote nothing. ``REFUSED`` wrote nothing and never will.
+    ``UNKNOWN`` may have written.
+    """
+
+    ACKED = "acked"
+    LATE = "late"
+    BUSY = "busy"
+    REFUSED = "refused"
+    UNKNOWN = "unknown"
+
+
+class StorePort(Protocol):
+    """The journal. Called from worker threads; a read raises ``Unavailable`` when the database does not answer."""
+
+    def end(self, partition: int) -> ChainEnd:
+        """Return the end of a partition's chain."""
+        ...
+
+    def insert(self, block: SealedBlock, not_after: datetime) -> InsertReport:
+        """Insert one native block under the token of its number; never raises for what the database says."""
+        ...
+
+    def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
+        """Return, per partition, its newest block numbered at least its floor."""
+        ...
+
+    def outbox(self, partition: int, after: int, to: int, max_bytes: int) -> OutboxPage:
+        """Return what the next blocks with positions in (after, to] send; at least one block, erased rows left out."""
+        ...
+
+    def load_lanes(self, lanes: Sequence[str], max_bytes: int) -> Mapping[str, LaneState]:
+        """Return each lane's committed state; one that would exceed ``max_bytes`` comes without its keys."""
+        ...
+
+    def load_keys(self, lane: str, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], KeyEntry]:
+        """Return those of the (run id, event key) pairs that exist in a lane."""
+        ...
+
+    def recorded_partition_count(self) -> int | None:
+        """Return the partition count that the chains were started with, None before the first block."""
+        ...
+
+    def active_parts(self) -> int:
+        """Return the number of the journal's active parts."""
+        ...
+
+    def pending_erases(self, partition: int) -> Sequence[str]:
+        """Return the purged lanes of a partition that still have rows to erase."""
+        ...
+
+    def erase(self, lane: str) -> bool:
+        """Go on erasing a purged lane; True when nothing is left to erase, False while a mutation runs."""
+        ...
+
+    def start_generation(self, partition: int, generation: int) -> None:
+        """Write a partition's next chain generation, for ``repair``."""
+        ...
+
+
+class LogPort(Protocol):
+    """The log. ``poll`` to ``commit`` are called by the poll thread only."""
+
+    def poll(self, max_messages: int, timeout: float) -> Sequence[Message | FetchFault]:
+        """Return what has arrived, waiting at most ``timeout`` seconds for the first."""
+        ...
+
+    def start(self, partition: int, offset: int) -> None:
+        """Fetch an assigned partition from ``offset`` on; nothing fetched before is returned any more."""
+        ...
+
+    def pause(self, partition: int) -> None:
+        """Stop fetching a partition."""
+        ...
+
+    def resume(self, partition: int) -> None:
+        """Go on fetching a partition where it was paused."""
+        ...
+
+    def commit(self, partition: int, offset: int) -> None:
+        """Commit the group's offset, without waiting for the answer."""
+        ...
+
+    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+        """Queue a message; False when the queue is full. ``delivered`` is told once whether it arrived."""
+        ...
+
+    def serve(self, timeout: float) -> None:
+        """Call the ``delivered`` callbacks that are due; called by the delivery thread only."""
+        ...
+
+    def shape(self) -> LogShape:
+        """Return what the log is; raises ``Unavailable``. Any thread."""
+        ...
+
+    def facts(self, partition: int, tip_offset: int) -> LogFacts:
+        """Return a partition's facts and the digest of the message at ``tip_offset``; ``Unavailable``. Any thread."""
+        ...
+
+    def force_offset(self, partition: int, offset: int) -> None:
+        """Set the group's offset, for ``adopt_log``; raises ``Unavailable``. Any thread."""
+        ...
+
+
+class ClockPort(Protocol):
+    """The owner's clocks."""
+
+    def now(self) -> datetime:
+        """Return the wall clock in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+class IdsPort(Protocol):
+    """The owner's randomness."""
+
+    def nonce(self) -> str:
+        """Return a name for one ownership that nobody else ever uses."""
+        ...
+
+    def jitter(self) -> float:
+        """Return a number from 0 to 1."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """All ports of one owner."""
+
+    log: LogPort
+    store: StorePort
+    clock: ClockPort
+    ids: IdsPort
