@@ -24,10 +24,15 @@ def find_run(view: LaneView, run_id: str) -> RunState:
 
 
 def check_claimed_here(view: LaneView, run_id: str) -> None:
-    """Raise ``WrongLane`` when this lane holds the claim of ``run_id`` and it names another lane."""
+    """Raise ``WrongLane`` where this lane holds claims of ``run_id`` and its claim names another lane.
+
+    Without a claim there the run is nowhere: ``RunNotFound``.
+    """
     if view.lane.startswith(RUN_PREFIX) and view.lane == run_lane(run_id):
         claim = view.claim(run_id)
-        if claim is not None and claim.lane != view.lane:
+        if claim is None:
+            raise RunNotFound("the run is unknown")
+        if claim.lane != view.lane:
             raise WrongLane("the run lives in another lane", lane=claim.lane)
 
 
