@@ -17,5 +17,7 @@ class Exit(IntEnum):
     """Broker, ClickHouse or read API does not answer; starting again may help."""
     STOPPED = 5
     """A typed stop: an operator has to answer it, starting again does not help."""
+    INTERRUPTED = 130
+    """Ctrl-C."""
     INTERNAL = 70
     """A fault in Runlane itself."""

@@ -27,9 +27,13 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from runlane.contract.codec import Codec
 from runlane.contract.errors import RunlaneError
 from runlane.contract.signing import Keyring, parse_key
-from runlane.contract.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX
+from runlane.contract.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX, Topics
+from runlane.kafka import KafkaConfig, Sasl, Tls
+from runlane.kafka.config import SaslMechanism, SecurityProtocol
+from runlane.kafka.registry import register_schemas
 
 PREFIX: Final = "RUNLANE_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
@@ -90,6 +94,14 @@ class Settings(BaseSettings):
     )
 
     kafka: Annotated[str, Field(description="bootstrap servers of the broker")] = ""
+    kafka_security: Annotated[SecurityProtocol, Field(description="how to connect")] = "plaintext"
+    kafka_sasl: Annotated[SaslMechanism, Field(description="with a `sasl_…` security")] = "SCRAM-SHA-256"
+    kafka_username: Annotated[str, Field(description="of the SASL user")] = ""
+    kafka_password: Annotated[SecretStr, Field(description="of the SASL user")] = SecretStr("")
+    kafka_ca_file: Annotated[str, Field(description="PEM; empty for the system's authorities")] = ""
+    kafka_certificate_file: Annotated[str, Field(description="PEM of a client certificate")] = ""
+    kafka_key_file: Annotated[str, Field(description="PEM of its key")] = ""
+    registry_url: Annotated[str, Field(description="schema registry; empty for none")] = ""
     topic_prefix: Annotated[str, Field(description="in front of every topic's name")] = DEFAULT_PREFIX
     partitions: Annotated[int, Field(ge=1, le=MAX_PARTITIONS, description="of topics that are made anew")] = (
         DEFAULT_PARTITIONS
@@ -133,6 +145,29 @@ class Settings(BaseSettings):
         missing = [PREFIX + name.upper() for name in names if not self._given(name)]
         if missing:
             raise SettingsError(f"needed here and not set: {', '.join(missing)}")
+
+    def kafka_config(self, role: str) -> KafkaConfig:
+        """Return how ``role`` connects to the broker; ``SettingsError`` when something for it is not set."""
+        self.need("kafka")
+        secured = self.kafka_security.startswith("sasl")
+        if secured:
+            self.need("kafka_username", "kafka_password")
+        password = self.kafka_password.get_secret_value()
+        return KafkaConfig(
+            self.kafka,
+            client_id=f"runlane-{role}",
+            security_protocol=self.kafka_security,
+            sasl=Sasl(self.kafka_sasl, self.kafka_username, password) if secured else None,
+            tls=Tls(self.kafka_ca_file, self.kafka_certificate_file, self.kafka_key_file),
+        )
+
+    def topics(self) -> Topics:
+        """Return the names and sizes of the topics."""
+        return Topics(self.topic_prefix, self.partitions)
+
+    def codec(self) -> Codec:
+        """Return the codec of all messages; asks the schema registry, if any (``Unavailable``)."""
+        return Codec(register_schemas(self.registry_url)) if self.registry_url else Codec()
 
     def keyring(self, name: Literal["owner_key", "host_key"]) -> Keyring:
         """Return a keyring; ``SettingsError`` when it is not set."""

@@ -1,0 +1,5 @@
+"""The command line: `runlane`."""
+
+from runlane.service.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,83 @@
+"""The group of all commands, and how a failure becomes a message and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from typing import Any, Final
+
+import click
+
+from runlane.contract.errors import RunlaneError, TemporaryError
+from runlane.service.exits import Exit
+from runlane.service.settings import SettingsError
+
+_COMMANDS: Final = {
+    "topics": ("setup", "Make the topics that are missing and check the ones that are there."),
+    "verify": ("checks", "Scan the whole journal and report every fault."),
+}
+"""Each command, its module, which is imported only when the command is used, and its line in the help."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is needed: a gateway loads no owner, `--help` loads neither."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the base class's signature
+        """Return the names, sorted."""
+        return sorted(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return a command, or None for an unknown name."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"runlane.service.cli.{_COMMANDS[cmd_name][0]}")
+        found: Any = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(_COMMANDS.items())])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="runlane")
+def cli() -> None:
+    """The run store of AI-agent runtimes: Kafka in, ClickHouse as the journal.
+
+    Settings come from RUNLANE_* variables and from the TOML file that RUNLANE_CONFIG names.
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code; no exception leaves."""
+    try:
+        result = cli.main(arguments, prog_name="runlane", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return Exit.INTERRUPTED
+    except RunlaneError as error:
+        click.echo(f"runlane: {error.message} ({error.code})", err=True)
+        return exit_of(error)
+    except Exception as fault:  # noqa: BLE001 - the last line of defence: a fault has an exit code of its own
+        # The fault's own text may quote data, so only its kind and its place are shown.
+        frames = "".join(traceback.format_tb(fault.__traceback__))
+        click.echo(f"runlane: internal fault {type(fault).__name__}\n{frames}", err=True)
+        return Exit.INTERNAL
+    return int(result) if isinstance(result, int) else Exit.OK
+
+
+def exit_of(error: RunlaneError) -> Exit:
+    """Return the exit code of an error of the tree."""
+    if isinstance(error, SettingsError):
+        return Exit.SETTINGS
+    return Exit.UNAVAILABLE if isinstance(error, TemporaryError) else Exit.FAULTS

@@ -1,0 +1,76 @@
+"""Where the journal of a command is: the settings say so, or the folder of an embedded stack."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote, urlsplit
+
+import click
+import clickhouse_connect
+import httpx2
+from clickhouse_connect.driver.client import Client
+from clickhouse_connect.driver.exceptions import ClickHouseError
+
+from runlane.client import Connection
+from runlane.contract.errors import Unavailable
+from runlane.service.settings import Settings
+
+CONNECTION_FILE = "connection.json"
+ENGINE_FOLDER = "clickhouse"
+_USER = "default"
+_DATABASE = "default"
+_PING_SECONDS = 2.0
+
+data_option = click.option(
+    "--data",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder of an embedded stack (`runlane up --data`), running or not.",
+)
+
+
+def journal_dsn(settings: Settings, data: Path | None) -> str:
+    """Return where the journal is.
+
+    With ``data`` it is the running stack's endpoint, and without a running stack the folder itself. Else it
+    is what `RUNLANE_CLICKHOUSE` says; ``SettingsError`` when that is not set.
+    """
+    if data is None:
+        settings.need("clickhouse")
+        return settings.clickhouse.get_secret_value()
+    file = data / CONNECTION_FILE
+    if file.exists():
+        running = Connection.load(file)
+        if running.clickhouse and _answers(running):
+            return endpoint_dsn(running)
+    return f"chdb://{(data / ENGINE_FOLDER).absolute()}"
+
+
+def endpoint_dsn(connection: Connection) -> str:
+    """Return the address of a running stack's ClickHouse endpoint with user and password."""
+    scheme, authority, *_ = urlsplit(connection.clickhouse)
+    return f"{scheme}://{_USER}:{quote(connection.clickhouse_password, safe='')}@{authority}/{_DATABASE}"
+
+
+def _answers(connection: Connection) -> bool:
+    try:
+        return httpx2.get(f"{connection.clickhouse}/ping", timeout=_PING_SECONDS).is_success
+    except httpx2.HTTPError:
+        return False
+
+
+@contextmanager
+def open_journal(settings: Settings, data: Path | None) -> Generator[Client]:
+    """Yield a client of the journal; ``Unavailable`` when it does not answer, now or while it is used."""
+    try:
+        client = clickhouse_connect.get_client(  # pyright: ignore[reportUnknownMemberType]
+            dsn=journal_dsn(settings, data)
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+    except ClickHouseError as error:
+        # The error's own text may quote a query with data.
+        raise Unavailable(f"ClickHouse failed: {type(error).__name__}") from error
