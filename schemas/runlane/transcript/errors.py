@@ -1,13 +1,14 @@
 """Errors of transcripts.
 
     TranscriptError             a transcript can't be what was asked of it
-      MessageError              a message or part breaks its JSON shape
+      PlacedError               a fault at one place, which the error names
+        MessageError            a message or part breaks its JSON shape
+        ProviderError           a provider can't represent a part, or its answer is malformed
       ReplayError               a run's records yield no transcript
       PlannerTranscriptError    tool uses and tool results do not pair up
       BedrockTranscriptError    an assistant message would be refused by Bedrock
       ToolResultError           a tool call has both a result and a failure
       HistoryError              a history policy is misconfigured or could not be carried out
-      ProviderError             a provider can't represent a part, or its answer is malformed
 
 Each has a stable `code` that names the rule and a message built from the rule and from positions in the
 transcript, never from its text.
@@ -15,7 +16,7 @@ transcript, never from its text.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Self
 
 from runlane.strictjson import StrictJsonError
 
@@ -31,8 +32,8 @@ class TranscriptError(ValueError):
         return type(self), (self.code, str(self))
 
 
-class MessageError(TranscriptError):
-    """A message, a part or a list of messages breaks its JSON shape (contract 6.1, 6.2) or the JSON gate.
+class PlacedError(TranscriptError):
+    """A fault at one place of a transcript.
 
     `where` is the place, as in `messages[3].parts[0].input`; it names fields of ours and positions only.
     """
@@ -42,12 +43,16 @@ class MessageError(TranscriptError):
         self.rule: Final = rule
         self.where: Final = where
 
-    def __reduce__(self) -> tuple[type[MessageError], tuple[str, str, str]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[PlacedError], tuple[str, str, str]]:  # type: ignore[override]
         return type(self), (self.code, self.rule, self.where)
 
-    def within(self, place: str) -> MessageError:
+    def within(self, place: str) -> Self:
         """The same error seen from outside `place`."""
-        return MessageError(self.code, self.rule, f"{place}.{self.where}" if self.where else place)
+        return type(self)(self.code, self.rule, f"{place}.{self.where}" if self.where else place)
+
+
+class MessageError(PlacedError):
+    """A message, a part or a list of messages breaks its JSON shape (contract 6.1, 6.2) or the JSON gate."""
 
 
 class ReplayError(TranscriptError):
@@ -70,7 +75,7 @@ class HistoryError(TranscriptError):
     """A history policy is misconfigured or could not be carried out (contract 7); no message was changed."""
 
 
-class ProviderError(TranscriptError):
+class ProviderError(PlacedError):
     """A provider can't represent a part, or its response is not what its API promises."""
 
 
