@@ -2,7 +2,7 @@
 
 import pytest
 
-from runlane.contract.errors import InvalidCommand, OutOfOrder
+from runlane.contract.errors import InvalidCommand
 from runlane.contract.limits import MAX_COMMAND_PAYLOAD_BYTES
 from runlane.contract.payloads import LIFECYCLE_TYPES
 from tests.contract.cases.world import World, edit
@@ -89,14 +89,3 @@ def test_an_identifier_is_short_printable_and_normalised(
 def test_an_identifier_may_hold_anything_printable(world: World) -> None:
     world.run()
     assert world.append(world.make.append("a/b %2F ?#ü漢" + "x" * 200)).inserted
-
-
-def test_an_append_may_wait_for_the_record_it_follows(world: World) -> None:
-    """The refusal is temporary: the same command succeeds once the record is there (design, Wire formats)."""
-    world.run()
-    following = edit(world.make.append("second"), after_key="first")
-    with pytest.raises(OutOfOrder):
-        world.backend.execute(following)
-    world.append(world.make.append("first"))
-    assert world.append(following).id == "3"
-    assert world.append(following).id == "3"

@@ -213,7 +213,7 @@ def _decode(model: type[_Model], payload: bytes) -> _Model:
     except strictjson.StrictJsonError as refused:
         rule = refused.rule
     except ValidationError as refused:
-        rule = _rule(refused)
+        rule = validation_rule(refused)
     # Raised here, so that the payload does not hang on the error as its context.
     raise InvalidCommand(f"payload is not a valid {model.__name__}", code=rule)
 
@@ -224,7 +224,8 @@ def _null_rule(model: type[_Strict], value: Mapping[str, object]) -> str:
     return "" if nulls <= model.nullable else "payload_null_field"
 
 
-def _rule(refused: ValidationError) -> str:
+def validation_rule(refused: ValidationError) -> str:
+    """Return the code of the first rule that a payload breaks."""
     kind = refused.errors(include_url=False, include_context=False, include_input=False)[0]["type"]
     if kind in _CODES:
         return _CODES[kind]
