@@ -1,9 +1,10 @@
-"""A transport whose faults are written down: each send takes the next step of a script, and then all goes well."""
+"""A transport whose faults are written down: each send takes the next step of a script."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
+from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum, auto
 
@@ -123,6 +124,12 @@ class ScriptedTransport:
     def _deliver(self, outcome: Outcome) -> None:
         self.delivered.append(outcome)
         self.listener.answered(outcome)
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    """Let the event loop go on until something holds."""
+    while not holds():  # noqa: ASYNC110 - what is waited for has no event
+        await asyncio.sleep(0)
 
 
 QUICK = ClientOptions(timeout=5, answer_wait=0.01, retry_wait=0.001, max_retry_wait=0.01)

@@ -1,4 +1,4 @@
-"""What the wire may do to a command: each fault ends in one answer, or in an error that says what is unknown."""
+"""What the wire may do to a command: each fault ends in one answer, or an error that says what is unknown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from runlane.contract.commands import AppendRunRecord
 from runlane.contract.errors import ContractError, OutcomeUnknown, Overloaded, Unavailable
 from tests.client.make import begin, record
-from tests.client.scripted import QUICK, ScriptedTransport, Step, store_over
+from tests.client.scripted import QUICK, ScriptedTransport, Step, store_over, until
 
 SECRET = b'{"secret":"do not show"}'
 
@@ -44,9 +44,7 @@ async def test_a_late_outcome_answers_the_repeated_command() -> None:
         await begin(store)
         wire.script(Step.HOLD_OUTCOME, *[Step.DROP] * 20)
         append = asyncio.create_task(store.append_run_record(record("k")))
-        while len(wire.sent) < 2:
-            await asyncio.sleep(0)
-            await asyncio.sleep(0.001)
+        await until(lambda: len(wire.sent) > 1)
         wire.release()
         result = await append
         assert (result.id, result.inserted) == ("2", True)
@@ -138,8 +136,7 @@ async def test_a_moved_broker_gets_every_open_command_again_in_order() -> None:
         await begin(store)
         wire.script(*[Step.DROP] * 3)
         appends = [asyncio.create_task(store.append_run_record(record(f"k{n}"))) for n in range(3)]
-        while len(wire.sent) < 3:
-            await asyncio.sleep(0)
+        await until(lambda: len(wire.sent) == 3)
         before = list(wire.sent)
         wire.listener.moved()
         results = await asyncio.gather(*appends)
@@ -153,8 +150,7 @@ async def test_a_refusal_of_the_broker_ends_the_command() -> None:
         await begin(store)
         wire.script(Step.DROP)
         append = asyncio.create_task(store.append_run_record(record("k")))
-        while not wire.sent:
-            await asyncio.sleep(0)
+        await until(lambda: bool(wire.sent))
         refusal = ContractError("too large", code="message_too_large")
         wire.listener.failed(wire.sent[0].correlation_id, refusal)
         with pytest.raises(ContractError) as refused:
@@ -168,8 +164,7 @@ async def test_closing_the_store_tells_whoever_waits() -> None:
         await begin(store)
         wire.script(*[Step.DROP] * 100)
         append = asyncio.create_task(store.append_run_record(record("k")))
-        while not wire.sent:
-            await asyncio.sleep(0)
+        await until(lambda: bool(wire.sent))
     with pytest.raises(OutcomeUnknown, match="closed"):
         await append
     assert not wire.opened
@@ -181,8 +176,7 @@ async def test_a_cancelled_call_leaves_its_command_alone_and_frees_its_room() ->
         await begin(store)
         wire.script(Step.HOLD_OUTCOME)
         append = asyncio.create_task(store.append_run_record(record("k1")))
-        while not wire.sent:
-            await asyncio.sleep(0)
+        await until(lambda: bool(wire.sent))
         append.cancel()
         with pytest.raises(asyncio.CancelledError):
             await append

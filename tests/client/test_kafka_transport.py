@@ -157,9 +157,10 @@ async def test_open_commands_follow_a_stack_that_restarts_elsewhere(tmp_path: Pa
             appends = [asyncio.create_task(store.append_run_record(record(f"k{n}"))) for n in range(10)]
             await asyncio.sleep(0.2)
             first.close()
-            with new_broker() as second, EchoOwner(
-                KafkaConfig(second.bootstrap), partitions=PARTITIONS
-            ) as owner:
+            with (
+                new_broker() as second,
+                EchoOwner(KafkaConfig(second.bootstrap), partitions=PARTITIONS) as owner,
+            ):
                 owner.lanes.update(lanes)
                 connection(second, "log-2").save(path)
                 results = await asyncio.gather(*appends)

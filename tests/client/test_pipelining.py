@@ -9,7 +9,7 @@ import pytest
 
 from runlane.contract.errors import EventConflict, InvalidCommand, OutOfOrder
 from tests.client.make import begin, record
-from tests.client.scripted import NOW, QUICK, ScriptedTransport, Step, store_over
+from tests.client.scripted import NOW, QUICK, ScriptedTransport, Step, store_over, until
 
 
 async def test_posted_records_are_stored_in_their_order() -> None:
@@ -58,8 +58,7 @@ async def test_an_append_that_came_first_goes_again_after_the_one_it_follows() -
         await begin(store)
         wire.script(Step.DROP)
         first = asyncio.create_task(store.append_run_record(record("k1")))
-        while not wire.sent:
-            await asyncio.sleep(0)
+        await until(lambda: bool(wire.sent))
         second = asyncio.create_task(store.append_run_record(record("k2"), after_key="k1"))
         assert [r.id for r in await asyncio.gather(first, second)] == ["2", "3"]
         # Once too early and once after its predecessor; not again and again in between.
@@ -92,8 +91,7 @@ async def test_a_predecessor_of_another_process_may_still_come() -> None:
     async with store_over(wire) as store:
         await begin(store)
         append = asyncio.create_task(store.append_run_record(record("k2"), after_key="k1"))
-        while not wire.delivered or wire.delivered[-1].error is None:
-            await asyncio.sleep(0)
+        await until(lambda: bool(wire.delivered) and wire.delivered[-1].error is not None)
         await store.append_run_record(record("k1"))
         assert (await append).id == "3"
 
@@ -102,10 +100,14 @@ async def test_the_end_of_a_run_raises_what_a_posted_record_met() -> None:
     wire = ScriptedTransport()
     async with store_over(wire) as store:
         await store.create_session("session", NOW)
-        with pytest.raises(EventConflict) as conflict:
+
+        async def work() -> None:
             async with store.run("run", "agent", session_id="session") as run:
                 await run.append("note", {"n": 1}, event_key="k")
                 await run.post("note", {"n": 2}, event_key="k")
+
+        with pytest.raises(EventConflict) as conflict:
+            await work()
         assert (conflict.value.run_id, conflict.value.event_key) == ("run", "k")
         assert (await store.load_run("run")).status == "failed"
 
@@ -114,7 +116,11 @@ async def test_a_record_that_is_refused_before_it_is_sent_ends_its_post_too() ->
     wire = ScriptedTransport()
     async with store_over(wire) as store:
         await store.create_session("session", NOW)
-        with pytest.raises(InvalidCommand):
+
+        async def work() -> None:
             async with store.run("run", "agent", session_id="session") as run:
                 await run.post("note", "{")
                 await run.flush()
+
+        with pytest.raises(InvalidCommand):
+            await work()

@@ -90,8 +90,8 @@ async def test_an_unknown_run_is_answered_by_its_claim_lane() -> None:
 async def test_run_not_found_in_a_known_lane_is_confirmed_by_the_claim_lane() -> None:
     wire = ScriptedTransport()
     async with store_over(wire) as store:
+        start = start_of()
         with pytest.raises(SessionNotFound):
-            start = start_of()
             await store.start_root_run(start, started=started(start), canceled=canceled(start))
         wire.script()
         with pytest.raises(RunNotFound):
@@ -177,7 +177,10 @@ async def test_two_sessions_race_for_a_run_id_and_one_wins() -> None:
                 *(store.start_root_run(s, started=started(s), canceled=canceled(s)) for s in starts),
                 return_exceptions=True,
             )
-            assert sorted(type(result).__name__ for result in results) == ["RootRunStartResult", "RunConflict"]
+            assert sorted(type(result).__name__ for result in results) == [
+                "RootRunStartResult",
+                "RunConflict",
+            ]
 
 
 async def test_a_claim_is_repeated_exactly_and_refused_to_another_lane() -> None:

@@ -95,10 +95,13 @@ async def test_a_cancelled_task_cancels_the_run(store: MemoryStore) -> None:
 
 
 async def test_a_cancelled_run_ends_with_the_recorded_reason(store: MemoryStore) -> None:
-    with pytest.raises(asyncio.CancelledError):
+    async def work() -> None:
         async with store.run("run", "agent", session_id="session") as run:
             await run.cancel("user_requested")
             raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await work()
     assert (await completion(store)).cancellation.reason == "user_requested"
     assert await types(store) == ["run_started", "runtime.cancellation_intent", "run_completed"]
 
@@ -174,10 +177,13 @@ async def test_a_run_that_another_ended_differently_says_so_at_its_end(store: Me
 
 
 async def test_an_exception_is_not_hidden_by_a_run_that_another_ended(store: MemoryStore) -> None:
-    with pytest.raises(RunNotActive):
+    async def work() -> None:
         async with store.run("run", "agent", session_id="session") as run:
             await _end_from_outside(store)
             await run.append("note", "{}")
+
+    with pytest.raises(RunNotActive):
+        await work()
 
 
 async def test_what_goes_wrong_at_the_end_becomes_a_note_of_the_exception(
@@ -186,10 +192,13 @@ async def test_what_goes_wrong_at_the_end_becomes_a_note_of_the_exception(
     async def unavailable(*_: object, **__: object) -> None:
         raise Unavailable("no broker")
 
-    with pytest.raises(KeyError) as raised:
+    async def work() -> None:
         async with store.run("run", "agent", session_id="session"):
             monkeypatch.setattr(store, "ensure_run_terminal", unavailable)
             raise KeyError("k")
+
+    with pytest.raises(KeyError) as raised:
+        await work()
     assert raised.value.__notes__ == ["run 'run' could not be ended: unavailable: no broker"]
 
 

@@ -18,7 +18,8 @@ class MemoryStore(RunStore):
     """A ``RunStore`` whose lanes are decided in this process: ``store = MemoryStore()``.
 
     The code that claims, routes, decides and answers is that of production. It needs no ``async with`` and
-    works in any event loop. ``clock`` stamps commits; ``host=False`` makes it a store without a host key. ``lanes`` shows everything that was committed.
+    works in any event loop. ``clock`` stamps commits; ``host=False`` makes it a store without a host key;
+    ``lanes`` shows everything that was committed.
     """
 
     def __init__(self, *, clock: Callable[[], datetime] = _now, host: bool = True) -> None:

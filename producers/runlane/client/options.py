@@ -12,11 +12,11 @@ from runlane.contract.limits import KIB
 class ClientOptions:
     """Bounds of one store: ``RunStore.connect(..., options=ClientOptions(timeout=10))``.
 
-    ``timeout`` is for a whole operation in seconds, claims and retries included. ``answer_wait`` is how
-    long an outcome may take before the command is sent again, doubled with each try; ``retry_wait`` and
-    ``max_retry_wait`` space the tries after a temporary failure. ``max_partition_bytes`` stays below what
-    the embedded broker keeps of a partition, which is 5 MB. ``max_lanes`` bounds the memory of where runs
-    live.
+    ``timeout`` is for a whole operation in seconds, claims and retries included. ``answer_wait`` is how long
+    an outcome may take before the command is sent again, doubled with each try; ``retry_wait`` and
+    ``max_retry_wait`` space the tries after a temporary failure. ``max_partition_bytes`` is a tenth of what
+    the embedded broker keeps of a partition, since several processes write to it. ``max_lanes`` bounds the
+    memory of where runs live.
     """
 
     timeout: float = 60.0
@@ -24,7 +24,7 @@ class ClientOptions:
     retry_wait: float = 0.05
     max_retry_wait: float = 5.0
     max_bytes_in_flight: int = 32 * KIB * KIB
-    max_partition_bytes: int = 2 * KIB * KIB
+    max_partition_bytes: int = 512 * KIB
     max_lanes: int = 65_536
 
     def answer_pause(self, tries: int) -> float:
