@@ -29,16 +29,24 @@ def pins(file: str) -> dict[str, set[str]]:
     return found
 
 
+def group(name: str) -> list[str]:
+    """The requirements of a dependency group and of those it includes."""
+    lines: list[str] = []
+    for entry in pyproject()["dependency-groups"][name]:
+        lines += [entry] if isinstance(entry, str) else group(entry["include-group"])
+    return lines
+
+
 def declared(file: str) -> list[str]:
-    project, groups = pyproject()["project"], pyproject()["dependency-groups"]
+    project = pyproject()["project"]
     extras = [line for extra in project["optional-dependencies"].values() for line in extra]
     runtime: list[str] = [*project["dependencies"], *extras]
     by_file = {
         "client.txt": project["dependencies"],
         "all.txt": runtime,
-        "test.txt": [*runtime, *groups["test"]],
-        "lint.txt": groups["lint"],
-        "build.txt": groups["build"],
+        "test.txt": [*runtime, *group("test")],
+        "lint.txt": group("lint"),
+        "build.txt": group("build"),
     }
     return [line for line in by_file[file] if not line.startswith("runlane[")]
 
