@@ -1,10 +1,10 @@
 """The strict JSON gate that every payload passes before it is stored.
 
-Python's own parser takes more than JSON allows and drops what it can't represent. This gate refuses, in this
-order (contract section 0): too many bytes, a byte order mark, bytes that are not UTF-8, nesting deeper than 64,
-text that is not exactly one JSON value, duplicate keys, NaN and infinities, numbers that overflow to infinity,
-integers of more than 4,300 digits and unpaired surrogates. Trailing whitespace is fine. The bytes themselves are
-never changed: whoever stores them keeps what came in.
+Python's own parser takes more than JSON allows and drops what it can't represent. This gate refuses, in
+this order (contract section 0): too many bytes, a byte order mark, bytes that are not UTF-8, nesting deeper
+than 64, then text that is not exactly one JSON value, duplicate keys, NaN and infinities, numbers that
+overflow to infinity, integers of more than 4,300 digits, and at last unpaired surrogates. Whitespace around
+the value is fine. The bytes are never changed: whoever stores them keeps what came in.
 
     strictjson.check(b'{"a": 1}')                     # None, or StrictJsonError
     strictjson.loads(b'{"a": 1.50}')                  # {"a": 1.5}
@@ -13,6 +13,7 @@ never changed: whoever stores them keeps what came in.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -30,7 +31,7 @@ __all__ = [
     "loads_exact",
 ]
 
-JsonValue: TypeAlias = "None | bool | int | float | str | list[JsonValue] | dict[str, JsonValue]"
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 """A decoded JSON value; integers are exact, whatever their size."""
 
 MAX_BYTES: Final = 900 * 1024
@@ -59,8 +60,8 @@ _MESSAGES: Final = {
 class StrictJsonError(ValueError):
     """The bytes broke a rule of the gate.
 
-    `rule` is a stable code (`json.duplicate_key`, `json.too_deep`, …). The message depends on the rule alone and
-    never quotes the payload.
+    `rule` is a stable code (`json.duplicate_key`, `json.too_deep`, …). The message depends on the rule alone
+    and never quotes the payload.
     """
 
     def __init__(self, rule: str) -> None:
@@ -81,6 +82,7 @@ class SpelledNumber(float):
     spelling: str
 
     def __new__(cls, spelling: str) -> Self:
+        """Read a number in JSON's spelling; `StrictJsonError` where it overflows to infinity."""
         number = super().__new__(cls, spelling)
         if math.isinf(number):
             raise StrictJsonError("json.number_overflow")
@@ -97,7 +99,10 @@ def check(data: bytes, *, max_bytes: int = MAX_BYTES) -> None:
 
 
 def loads(data: bytes, *, max_bytes: int = MAX_BYTES) -> JsonValue:
-    """Decode `data`, which must pass every rule of the gate, else `StrictJsonError`. Numbers become int or float."""
+    """Decode `data`; numbers become int or float.
+
+    Raises `StrictJsonError` unless it passes every rule of the gate.
+    """
     text = _text(data, max_bytes)
     return _decode(_PLAIN if len(text) <= MAX_INTEGER_DIGITS else _PLAIN_LONG, text)
 
@@ -127,23 +132,19 @@ def _text(data: bytes, max_bytes: int) -> str:
 
 
 _UNSTRUCTURAL: Final = bytes(set(range(256)) - set(b'"[]{}'))
-_BRACKETS: Final = bytes.maketrans(b"{}", b"[]")
+_STEPS: Final = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
 def _is_too_deep(data: bytes) -> bool:
-    """Peel one nesting level a round, with byte operations alone: no recursion and no work per bracket.
+    """Count the levels over the brackets outside strings, without recursion.
 
     Malformed text may be judged either way; the parser refuses it in any case.
     """
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
-    quoted = unescaped.translate(_BRACKETS, _UNSTRUCTURAL)
+    quoted = unescaped.translate(None, _UNSTRUCTURAL)
+    # Without its escapes every quote opens or closes a string, so every second piece lies outside.
     brackets = b"".join(quoted.replace(b'""', b"").split(b'"')[::2])
-    for _ in range(MAX_DEPTH):
-        peeled = brackets.replace(b"[]", b"")
-        if len(peeled) == len(brackets):
-            break
-        brackets = peeled
-    return b"[]" in brackets or brackets.count(b"[") > MAX_DEPTH
+    return max(itertools.accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
 _ESCAPE: Final = re.compile(

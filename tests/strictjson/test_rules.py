@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import copy
 import pickle
+import sys
 import tracemalloc
 
 import pytest
@@ -112,6 +113,18 @@ def test_an_integer_of_4300_digits_stays_exact() -> None:
     digits = "7" * 4_300
     assert strictjson.loads(b"[-" + digits.encode() + b"]") == [-int(digits)]
     assert strictjson.loads_exact(digits.encode()) == int(digits)
+
+
+def test_an_interpreter_with_a_lower_limit_on_digits_is_no_crash() -> None:
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(640)
+    try:
+        for gate in (strictjson.loads, strictjson.loads_exact):
+            with pytest.raises(StrictJsonError) as refusal:
+                gate(b"1" * 641)
+            assert refusal.value.rule == "json.integer_too_long"
+    finally:
+        sys.set_int_max_str_digits(before)
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":'])

@@ -78,4 +78,68 @@ PARTS: st.SearchStrategy[Part] = st.one_of(
     st.builds(ToolResultPart, FILLED, JSON_VALUES, st.booleans()),
     st.just(CacheCheckpointPart()),
 )
+KEYS = st.sampled_from(
+    [
+        "role",
+        "parts",
+        "meta",
+        "kind",
+        "text",
+        "signature",
+        "redacted",
+        "index",
+        "final",
+        "format",
+        "bytes",
+        "uri",
+        "name",
+        "chunks",
+        "context",
+        "cite",
+        "citations",
+        "title",
+        "source",
+        "location",
+        "source_content",
+        "document_char",
+        "document_index",
+        "start",
+        "end",
+        "id",
+        "input",
+        "thought_signature",
+        "tool_use_id",
+        "content",
+        "is_error",
+        "args",
+        "Kind",
+    ]
+)
+KINDS = st.sampled_from(
+    [
+        "thinking",
+        "text",
+        "image",
+        "document",
+        "citations",
+        "tool_use",
+        "tool_result",
+        "cache_checkpoint",
+        "Text",
+    ]
+)
+LOOKALIKES = st.recursive(
+    SCALARS | KINDS | st.just("AQ=="),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(KEYS, inner, max_size=4)
+        | st.builds(
+            lambda kind, rest: {**rest, "kind": kind}, KINDS, st.dictionaries(KEYS, inner, max_size=3)
+        )
+        | st.builds(lambda parts: {"parts": parts}, st.lists(inner, max_size=3))
+    ),
+    max_leaves=12,
+)
+"""JSON values that look like messages and parts, most of them malformed."""
+
 MESSAGES = st.builds(Message, TEXT, st.lists(PARTS, max_size=4).map(tuple), st.none() | JSON_OBJECTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from runlane import strictjson
 from runlane.transcript import (
     Message,
+    MessageError,
     ToolUsePart,
     decode_message,
     decode_messages,
@@ -17,7 +19,7 @@ from runlane.transcript import (
     encode_messages,
     validate_payload,
 )
-from tests.transcript.strategies import JSON_OBJECTS, MESSAGES
+from tests.transcript.strategies import JSON_OBJECTS, LOOKALIKES, MESSAGES
 
 
 @given(message=MESSAGES)
@@ -36,6 +38,24 @@ def test_decoding_undoes_encoding_of_lists(messages: list[Message | None]) -> No
 def test_encoding_is_idempotent(messages: list[Message | None]) -> None:
     data = encode_messages(messages)
     assert encode_messages(decode_messages(data)) == data
+
+
+def fault(call: Callable[[bytes], object], data: bytes) -> tuple[str, str] | None:
+    try:
+        call(data)
+    except MessageError as refusal:
+        return refusal.code, refusal.where
+    return None
+
+
+@given(value=st.lists(LOOKALIKES, max_size=2) | LOOKALIKES)
+def test_whatever_looks_like_messages_is_refused_or_kept(value: object) -> None:
+    data = json.dumps(value).encode()
+    refusal = fault(decode_messages, data)
+    assert fault(validate_payload, data) == refusal
+    if refusal is None:
+        messages = decode_messages(data)
+        assert decode_messages(encode_messages(messages)) == messages
 
 
 @given(message=MESSAGES)
