@@ -170,6 +170,22 @@ async def test_open_commands_follow_a_stack_that_restarts_elsewhere(tmp_path: Pa
     assert len(set(sent)) == 11
 
 
+@pytest.mark.slow
+async def test_a_store_that_is_opened_while_the_stack_restarts_finds_the_new_one(
+    tmp_path: Path, broker: EmbeddedBroker, config: KafkaConfig
+) -> None:
+    path = tmp_path / "connection.json"
+    connection(broker, "log-1").model_copy(update={"kafka": "127.0.0.1:9"}).save(path)
+    with EchoOwner(config, partitions=PARTITIONS):
+        store = RunStore.from_connection(path, options=QUICK)
+        opening = asyncio.create_task(store.__aenter__())
+        await asyncio.sleep(0.1)
+        connection(broker, "log-2").save(path)
+        await opening
+        await begin(store)
+        await store.__aexit__(None, None, None)
+
+
 async def test_a_stack_that_never_ran_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(Unavailable) as missing:
         await RunStore.from_connection(tmp_path / "connection.json").__aenter__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from dataclasses import replace
 
 import pytest
@@ -124,3 +125,27 @@ async def test_a_record_that_is_refused_before_it_is_sent_ends_its_post_too() ->
 
         with pytest.raises(InvalidCommand):
             await work()
+
+
+FAULTS = (Step.ANSWER_TWICE, Step.LOSE_OUTCOME, Step.DROP, Step.FAIL_DELIVERY, Step.REFUSE, Step.BUSY)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_whatever_the_wire_does_each_record_is_stored_once_and_in_order(seed: int) -> None:
+    chance = random.Random(seed)
+    steps = [chance.choice((Step.ANSWER, *FAULTS)) for _ in range(80)]
+    wire = ScriptedTransport(*steps)
+    async with store_over(wire) as store:
+        await store.create_session("session", NOW)
+
+        async def work(name: str) -> None:
+            async with store.run(name, "agent", session_id="session") as run:
+                for n in range(15):
+                    await (run.post if chance.random() < 0.7 else run.append)("note", {"n": n})
+
+        await asyncio.gather(*(work(f"run{number}") for number in range(4)))
+        for number in range(4):
+            records = (await store.list_run_records(f"run{number}")).records
+            notes = [record.payload for record in records if record.type == "note"]
+            assert notes == [b'{"n":%d}' % n for n in range(15)]
+            assert [record.type for record in records][::16] == ["run_started", "run_completed"]

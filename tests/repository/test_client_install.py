@@ -11,7 +11,7 @@ from tests.repository.sources import ROOT
 NOT_NEEDED = ("faust", "fastapi", "starlette", "uvicorn", "chdb", "clickhouse_connect", "click")
 PROBE = f"""
 import importlib.util
-import runlane.client
+from runlane.client import *
 found = [name for name in {NOT_NEEDED!r} if importlib.util.find_spec(name)]
 raise SystemExit(f"installed without need: {{found}}" if found else 0)
 """

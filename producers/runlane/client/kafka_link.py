@@ -17,7 +17,7 @@ from runlane.contract.topics import Topics
 from runlane.kafka import Admin, Consumer, Delivery, Message, Partition, Producer
 
 LOG: Final = logging.getLogger("runlane.client")
-_CONNECT_SECONDS: Final = 10.0
+_CONNECT_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.2
 _POLL_MESSAGES: Final = 500
 _RETRY_SECONDS: Final = 0.5
@@ -100,6 +100,9 @@ class KafkaLink:
             LOG.warning("reading outcomes ended: %s: %s", error.code, error.message)
             self._failed = error
         finally:
+            if not self._stop.is_set() and self._failed is None:
+                # Only a fault of our own ends the thread so; without it nobody would hear an outcome again.
+                self._failed = Unavailable("the thread that reads outcomes ended")
             self._consumer.close()
 
     def _outcome(self, message: Message) -> Outcome | None:

@@ -40,7 +40,14 @@ class KafkaTransport:
     async def open(self, listener: Listener) -> None:
         """Connect; raises ``Unavailable``, or ``TopicMismatch`` when the broker lacks our topics."""
         self._listener = listener
-        self._link = await self._connect()
+        while self._link is None:
+            target = self._target()
+            try:
+                self._link = await self._connect(target)
+            except Unavailable:
+                # A stack that was just starting has meanwhile said where it is.
+                if self._target() == target:
+                    raise
         self._watch = asyncio.create_task(self._follow(), name="runlane-client-broker")
 
     async def close(self) -> None:
@@ -81,7 +88,7 @@ class KafkaTransport:
     def _partition(self, key: bytes) -> int:
         return 0 if self._link is None else partition_for(key, self._link.partitions)
 
-    async def _connect(self) -> KafkaLink:
+    async def _connect(self, target: KafkaTarget) -> KafkaLink:
         loop = asyncio.get_running_loop()
         listener = self._listener
         assert listener is not None, "opened"
@@ -89,9 +96,7 @@ class KafkaTransport:
         def on_outcomes(outcomes: list[Outcome]) -> None:
             _tell(loop, _answer, listener, outcomes)
 
-        make = partial(
-            KafkaLink, self._target(), self._codec, wanted=listener.waits_for, on_outcomes=on_outcomes
-        )
+        make = partial(KafkaLink, target, self._codec, wanted=listener.waits_for, on_outcomes=on_outcomes)
         making = asyncio.ensure_future(asyncio.to_thread(make))
         try:
             return await asyncio.shield(making)
@@ -108,7 +113,7 @@ class KafkaTransport:
             if not self._outdated():
                 continue
             try:
-                link = await self._connect()
+                link = await self._connect(self._target())
             except RunlaneError as error:
                 failures += 1
                 LOG.info("connecting to the broker failed: %s: %s", error.code, error.message)
