@@ -9,6 +9,7 @@ from runlane.contract.errors import TopicMismatch, Unavailable
 from runlane.contract.topics import Topics
 from runlane.kafka import Admin, KafkaConfig
 from tests.harness import Kafka, free_ports, new_topic_prefix
+from tests.kafka.reading import until
 
 pytestmark = pytest.mark.kafka
 
@@ -49,6 +50,7 @@ def test_a_setting_that_loses_messages_fails_the_check(
 ) -> None:
     spec = topics.commands
     kafka_broker.create_topic(spec.name, partitions=2, config=spec.config | {name: value})
+    until(lambda: spec.name in admin.partition_counts(), lambda: None)
     with pytest.raises(TopicMismatch, match=name) as caught:
         admin.check_topics([spec])
     assert caught.value.topic == spec.name
@@ -60,6 +62,7 @@ def test_a_longer_retention_passes_the_check(
 ) -> None:
     spec = topics.commands
     kafka_broker.create_topic(spec.name, partitions=2, config=spec.config | {"retention.ms": retention})
+    until(lambda: spec.name in admin.partition_counts(), lambda: None)
     admin.check_topics([spec])
     assert admin.partition_counts()[spec.name] == 2
 
@@ -70,6 +73,7 @@ def test_a_topic_made_anew_has_another_identity(kafka_broker: Kafka, admin: Admi
     first = admin.identity(name)
     assert admin.identity(name) == first
     kafka_broker.delete_topic(name)
+    until(lambda: name not in admin.partition_counts(), lambda: None)
     admin.create_topics([topics.commands])
     second = admin.identity(name)
     assert second.cluster_id == first.cluster_id != ""

@@ -20,7 +20,9 @@ def test_a_plain_cluster_has_no_security_settings() -> None:
 def test_a_user_over_tls() -> None:
     tls = Tls(ca_file="ca.pem", certificate_file="c.pem", key_file="k.pem", key_password="s3cret")
     options = KafkaConfig("b:1", security_protocol="sasl_ssl", sasl=USER, tls=tls).options()
-    security = {name: value for name, value in options.items() if name.startswith(("sasl", "ssl", "security"))}
+    security = {
+        name: value for name, value in options.items() if name.startswith(("sasl", "ssl", "security"))
+    }
     assert security == {
         "security.protocol": "sasl_ssl",
         "sasl.mechanism": "SCRAM-SHA-256",

@@ -22,7 +22,10 @@ class Member:
 
     def join(self, topic: str) -> None:
         self.consumer.subscribe(
-            [topic], on_assign=self.held.update, on_revoke=self.held.difference_update, on_lost=self.lost.update
+            [topic],
+            on_assign=self.held.update,
+            on_revoke=self.held.difference_update,
+            on_lost=self.lost.update,
         )
 
 

@@ -33,7 +33,9 @@ def test_messages_arrive_in_order_with_key_and_headers(config: KafkaConfig, make
     assert messages[0].headers == [("a", b"1"), ("a", b"2")]
 
 
-def test_a_key_goes_to_the_partition_that_the_contract_computes(config: KafkaConfig, make_topic: MakeTopic) -> None:
+def test_a_key_goes_to_the_partition_that_the_contract_computes(
+    config: KafkaConfig, make_topic: MakeTopic
+) -> None:
     topic = make_topic(7)
     keys = [f"s/größe-{number}".encode() for number in range(40)]
     with Producer(config) as producer:
@@ -95,12 +97,18 @@ def test_a_partition_that_does_not_exist_is_a_mismatch(config: KafkaConfig, make
 
 
 @pytest.mark.kafka
+@pytest.mark.slow
 def test_a_topic_that_does_not_exist_is_a_mismatch(real_config: KafkaConfig) -> None:
     reports = Reports()
-    with Producer(real_config, delivery_timeout_ms=3000) as producer:
+    with Producer(real_config) as producer:
         producer.produce(new_topic_prefix() + "absent", b"x", on_delivery=reports.append)
         assert producer.drain(PATIENCE_SECONDS)
     assert [type(report) for report in reports] == [TopicMismatch]
+
+
+def _fill(producer: Producer, reports: Reports) -> None:
+    for _ in range(100):
+        producer.produce("t", bytes(4096), on_delivery=reports.append)
 
 
 def test_a_full_queue_is_overload_and_keeps_what_it_has() -> None:
@@ -109,8 +117,7 @@ def test_a_full_queue_is_overload_and_keeps_what_it_has() -> None:
         broker.disconnect()
         with Producer(KafkaConfig(broker.bootstrap), max_queued_bytes=64 * 1024) as producer:
             with pytest.raises(Overloaded):
-                for _ in range(100):
-                    producer.produce("t", bytes(4096), on_delivery=reports.append)
+                _fill(producer, reports)
             waiting = producer.outstanding
             assert 0 < waiting < 100
             broker.reconnect()
@@ -120,13 +127,15 @@ def test_a_full_queue_is_overload_and_keeps_what_it_has() -> None:
 
 def test_a_broker_that_is_away_fails_the_delivery_and_not_the_producer() -> None:
     reports = Reports()
-    with EmbeddedBroker({"t": 1}) as broker:
-        with Producer(KafkaConfig(broker.bootstrap), delivery_timeout_ms=300) as producer:
-            broker.disconnect()
-            producer.produce("t", b"lost", on_delivery=reports.append)
-            assert producer.drain(PATIENCE_SECONDS)
-            broker.reconnect()
-            until(lambda: None in reports, lambda: _try_again(producer, reports))
+    with (
+        EmbeddedBroker({"t": 1}) as broker,
+        Producer(KafkaConfig(broker.bootstrap), delivery_timeout_ms=300) as producer,
+    ):
+        broker.disconnect()
+        producer.produce("t", b"lost", on_delivery=reports.append)
+        assert producer.drain(PATIENCE_SECONDS)
+        broker.reconnect()
+        until(lambda: None in reports, lambda: _try_again(producer, reports))
     assert isinstance(reports[0], Unavailable)
     assert reports[0].retryable
 

@@ -4,6 +4,7 @@ from runlane.kafka.admin import Admin, TopicIdentity
 from runlane.kafka.config import KafkaConfig, Sasl, Tls
 from runlane.kafka.consumer import Consumer, GroupSettings, Message, Partition, Polled
 from runlane.kafka.embedded import EmbeddedBroker
+from runlane.kafka.inspector import Inspector
 from runlane.kafka.producer import ANY_PARTITION, Delivery, Producer
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Delivery",
     "EmbeddedBroker",
     "GroupSettings",
+    "Inspector",
     "KafkaConfig",
     "Message",
     "Partition",

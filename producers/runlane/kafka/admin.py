@@ -6,6 +6,7 @@ without settings.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined] # pyright: ignore[reportPrivateImportUsage]
 from confluent_kafka.cimpl import NewTopic
 
-from runlane.contract.errors import TopicMismatch
+from runlane.contract.errors import TopicMismatch, Unavailable
 from runlane.contract.topics import TopicSpec
 from runlane.kafka.config import KafkaConfig
 from runlane.kafka.failures import kafka_error, to_error
@@ -24,6 +25,7 @@ DEFAULT_TIMEOUT: Final = 15.0
 BROKER_DEFAULT: Final = -1
 _SAFE_REPLICAS: Final = 3
 _FOREVER: Final = -1
+_VISIBLE_SECONDS: Final = 0.05
 
 
 class TopicIdentity(NamedTuple):
@@ -54,16 +56,14 @@ class Admin:
     ) -> tuple[str, ...]:
         """Make the topics that are not there yet and return their names; of 3 replicas 2 must be in sync."""
         safety = {"min.insync.replicas": "2"} if replication_factor >= _SAFE_REPLICAS else {}
-        existing = self.partition_counts()
         topics = [
             NewTopic(spec.name, spec.partitions, replication_factor, config=spec.config | safety)
             for spec in specs
-            if spec.name not in existing
         ]
-        if not topics:
-            return ()
         futures: dict[str, Any] = self._client.create_topics(topics, request_timeout=self._timeout)
-        return tuple(name for name, future in futures.items() if self._created(name, future))
+        created = tuple(name for name, future in futures.items() if self._created(name, future))
+        self._await_visible(futures)
+        return created
 
     def check_topics(self, specs: Iterable[TopicSpec], *, settings: bool = True) -> None:
         """Raise ``TopicMismatch`` for a topic that is missing, too small, or set so that it loses messages.
@@ -85,14 +85,10 @@ class Admin:
 
     def identity(self, topic: str) -> TopicIdentity:
         """Return cluster id and topic id; ``TopicMismatch`` when the topic is missing."""
-        try:
-            future = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._timeout)
-            described = future[topic].result(timeout=self._timeout)
-            cluster = self._client.describe_cluster(request_timeout=self._timeout).result(
-                timeout=self._timeout
-            )
-        except KafkaException as error:
-            raise to_error(error, f"describing topic {topic}", topic=topic) from error
+        doing = f"describing topic {topic}"
+        futures = self._client.describe_topics(TopicCollection([topic]), request_timeout=self._timeout)
+        described = self._answer(futures[topic], doing, topic=topic)
+        cluster = self._answer(self._client.describe_cluster(request_timeout=self._timeout), doing)
         return TopicIdentity(str(cluster.cluster_id), str(described.topic_id))
 
     def _created(self, name: str, future: Any) -> bool:
@@ -103,15 +99,30 @@ class Admin:
             if inner is not None and inner.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             raise to_error(error, f"making topic {name}", topic=name) from error
+        except TimeoutError as error:
+            raise Unavailable(f"making topic {name} took too long") from error
         return True
+
+    def _await_visible(self, names: Iterable[str]) -> None:
+        """Wait until brokers tell of a topic that the controller has just made."""
+        deadline = time.monotonic() + self._timeout
+        while missing := set(names) - set(self.partition_counts()):
+            if time.monotonic() > deadline:
+                raise Unavailable(f"topic {min(missing)} was made, but no broker tells of it")
+            time.sleep(_VISIBLE_SECONDS)
+
+    def _answer(self, future: Any, doing: str, *, topic: str = "") -> Any:
+        try:
+            return future.result(timeout=self._timeout)
+        except KafkaException as error:
+            raise to_error(error, doing, topic=topic) from error
+        except TimeoutError as error:
+            raise Unavailable(f"{doing} took too long") from error
 
     def _settings(self, specs: tuple[TopicSpec, ...]) -> list[dict[str, str]]:
         resources = [ConfigResource(ConfigResource.Type.TOPIC, spec.name) for spec in specs]
         futures = self._client.describe_configs(resources, request_timeout=self._timeout)
-        try:
-            answers = [futures[resource].result(timeout=self._timeout) for resource in resources]
-        except KafkaException as error:
-            raise to_error(error, "reading topic settings") from error
+        answers = [self._answer(futures[resource], "reading topic settings") for resource in resources]
         return [{name: str(entry.value) for name, entry in answer.items()} for answer in answers]
 
 

@@ -76,6 +76,8 @@ class KafkaConfig:
             "security.protocol": self.security_protocol,
             "message.max.bytes": MAX_MESSAGE_BYTES,
             "socket.keepalive.enable": True,
+            # How long a topic that no broker knows may be one that is just being made.
+            "topic.metadata.propagation.max.ms": 5_000,
             "reconnect.backoff.ms": 50,
             "reconnect.backoff.max.ms": 2_000,
             "logger": LOG,

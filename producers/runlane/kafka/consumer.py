@@ -150,8 +150,9 @@ class Consumer:
     def poll(self, max_messages: int, timeout: float) -> Polled:
         """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first one.
 
-        Raises ``FatalKafkaError``, or ``TopicMismatch`` when a topic or partition is gone. Passing troubles
-        of the connection raise nothing: the library goes on trying.
+        Raises ``FatalKafkaError``, or ``TopicMismatch`` when a topic or partition was never there. Passing
+        troubles of the connection raise nothing: the library goes on trying. Nor does a topic that is deleted
+        or made anew under a running reader, which then goes on at its old offset: ``Admin.identity`` tells.
         """
         # Asked for many, the library waits for that many; so it is asked for one, then for what is there.
         first = self._do("polling", self._consumer.poll, timeout)
