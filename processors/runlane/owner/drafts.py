@@ -96,7 +96,7 @@ def commit(own: Ownership, head: BlockHeader, batch: Batch, watermark: int) -> D
     )
 
 
-def adopt(own: Ownership, head: BlockHeader, adoption: Adoption, now: datetime) -> Draft:
+def adopt(own: Ownership, head: BlockHeader | None, adoption: Adoption, now: datetime) -> Draft:
     """Draft the block that journals another base, or the lost range from the tip to ``adoption.last``."""
     return Draft(
         partition=own.partition,
@@ -110,8 +110,8 @@ def adopt(own: Ownership, head: BlockHeader, adoption: Adoption, now: datetime) 
         partition_count=own.partition_count,
         last=adoption.last,
         tip_digest=adoption.tip_digest,
-        watermark=head.watermark,
-        time=max(now, head.time),
+        watermark=NOTHING_DECIDED if head is None else head.watermark,
+        time=now if head is None else max(now, head.time),
     )
 
 

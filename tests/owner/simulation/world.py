@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+START = datetime(2026, 2, 28, 23, 58, 0, tzinfo=UTC)
 
 
 @dataclass
