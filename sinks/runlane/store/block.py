@@ -25,7 +25,10 @@ NO_HASH: Final = b""
 
 
 class BlockKind(StrEnum):
-    """A claim opens an ownership, a commit decides commands, an adoption journals a base or a lost range."""
+    """A claim opens an ownership, a commit decides commands, an adoption journals a base or a lost range.
+
+    An operator's adoption opens an ownership too: it has the next epoch, an owner's own one has its owner's.
+    """
 
     CLAIM = "claim"
     COMMIT = "commit"
