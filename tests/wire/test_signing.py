@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runlane.contract.commands import ClaimReceipt
-from runlane.contract.signing import Key, Keyring
+from runlane.contract.signing import Key, Keyring, parse_key
 from tests.wire.samples import receipts
 
 OLD = Key("old", b"o" * 32)
@@ -107,3 +107,18 @@ def test_a_short_secret_is_refused_and_never_shown() -> None:
 def test_a_keyring_holds_keys_with_different_ids(keys: list[Key]) -> None:
     with pytest.raises(ValueError, match="keyring"):
         Keyring(keys)
+
+
+def test_a_key_is_written_in_settings_with_or_without_its_id() -> None:
+    assert parse_key("blue:0123456789abcdef") == Key("blue", b"0123456789abcdef")
+    assert parse_key("0123456789abcdef") == Key("main", b"0123456789abcdef")
+    assert parse_key("blue:0123456789:abcdef") == Key("blue", b"0123456789:abcdef")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "s3cret", "blue:s3cret", "s3cret s3cret s3cret:x", ":s3crets3crets3crets3cret"]
+)
+def test_a_broken_key_setting_is_refused_without_its_secret(text: str) -> None:
+    with pytest.raises(ValueError, match="key") as caught:
+        parse_key(text)
+    assert "s3cret" not in str(caught.value)
