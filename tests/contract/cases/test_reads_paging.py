@@ -1,5 +1,7 @@
 """Cases of section reads-paging."""
 
+from collections.abc import Callable
+
 import pytest
 
 from runlane.contract.errors import InvalidCommand, RunNotFound, SessionNotFound
@@ -15,6 +17,7 @@ def of_session(world: World, cursor: str = "", limit: int = 10, session: str = "
     return world.backend.list_session_run_records(world.make.id(session), cursor, limit)
 
 
+Read = Callable[..., Page]
 READS = pytest.mark.parametrize("read", [of_run, of_session])
 
 
@@ -30,7 +33,7 @@ def keys(records: tuple[CommittedRecord, ...]) -> list[str]:
 
 @pytest.mark.case("C253")
 @READS
-def test_the_last_page_has_no_cursor(world: World, read: type) -> None:
+def test_the_last_page_has_no_cursor(world: World, read: Read) -> None:
     given_four_records(world)
     first = read(world, limit=2)
     assert (keys(first.records), bool(first.next_cursor)) == (["run-start", "one"], True)
@@ -41,7 +44,7 @@ def test_the_last_page_has_no_cursor(world: World, read: type) -> None:
 @pytest.mark.case("C254")
 @READS
 @pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_is_positive_before_anything_else(world: World, read: type, limit: int) -> None:
+def test_a_limit_is_positive_before_anything_else(world: World, read: Read, limit: int) -> None:
     with pytest.raises(InvalidCommand) as caught:
         read(world, "nonsense", limit=limit)
     assert caught.value.code == "limit_not_positive"
@@ -50,7 +53,7 @@ def test_a_limit_is_positive_before_anything_else(world: World, read: type, limi
 @READS
 @pytest.mark.parametrize("cursor", ["0", "-1", "01", "x", "1.0", " 1", "9" * 40])
 def test_a_cursor_is_a_positive_decimal_before_the_run_or_session_is_looked_up(
-    world: World, read: type, cursor: str
+    world: World, read: Read, cursor: str
 ) -> None:
     with pytest.raises(InvalidCommand) as caught:
         read(world, cursor)
@@ -59,14 +62,14 @@ def test_a_cursor_is_a_positive_decimal_before_the_run_or_session_is_looked_up(
 
 @pytest.mark.case("C256")
 @READS
-def test_a_cursor_beyond_the_end_reads_an_empty_page(world: World, read: type) -> None:
+def test_a_cursor_beyond_the_end_reads_an_empty_page(world: World, read: Read) -> None:
     given_four_records(world)
     assert read(world, "1000") == Page((), "")
 
 
 @pytest.mark.case("C257")
 @READS
-def test_new_records_follow_what_was_read_before(world: World, read: type) -> None:
+def test_new_records_follow_what_was_read_before(world: World, read: Read) -> None:
     given_four_records(world)
     cursor = read(world, limit=2).next_cursor
     before = read(world, cursor)

@@ -212,7 +212,7 @@ def test_the_runs_of_a_session_by_status(world: World) -> None:
 
 @pytest.mark.case("C251")
 def test_session_errors_are_contract_errors_of_their_own(world: World) -> None:
-    """Every permanent refusal is a `ContractError`, host calls and reads too (contract 0 wins over the case)."""
+    """Host calls and reads refuse with a `ContractError` too (contract 0 wins over the case)."""
     errors = {type(world.refused(world.make.purge(), SessionNotFound))}
     for read in session_reads(world, "unknown"):
         with pytest.raises(ContractError) as caught:
