@@ -29,10 +29,17 @@
     * UndecodableMessage ......... the bytes are no message of ours; ``code`` names the reason
   * FatalKafkaError .............. the Kafka client can't go on: the process must end
   * TopicMismatch ................ a topic is missing or not as declared: an operator must act
+  * SchemaDrift .................. the database's tables are not the ones of this release
+  * UnsafeEngine ................. the database does not keep what the journal rests on
+  * JournalFault ................. the database refuses a query of ours, or rows of the journal can't be read
+  * LateBlock .................... a block came after its time and was not written
+  * InsertRefused ................ the database refuses a block for good; nothing was written
   * TemporaryError ............... the same command may succeed later
     * OutOfOrder ................. the event key an append follows is not there yet
     * OutcomeUnknown ............. no answer in time: the command may or may not be committed
     * Unavailable ................ broker, database or read API does not answer
+    * TooManyParts ............... the journal has too many parts now; the block was not written
+    * InsertUnknown .............. no answer to an insert: the block may or may not be written
     * Overloaded ................. a bound of the client or the service is reached
 
 A message never holds payload bytes. Source: contract section 0 and 1.13.
@@ -270,6 +277,36 @@ class TopicMismatch(RunlaneError):
         self.topic = topic
 
 
+class SchemaDrift(RunlaneError):
+    """The database's tables are not the ones that this release makes: it was migrated by another, or altered."""
+
+    code = "schema_drift"
+
+
+class UnsafeEngine(RunlaneError):
+    """The database lets two blocks of one number in, or a late one: nothing may be written to it."""
+
+    code = "unsafe_engine"
+
+
+class JournalFault(RunlaneError):
+    """The database refuses a query of ours, or rows of the journal can't be read: an operator must look."""
+
+    code = "journal_fault"
+
+
+class LateBlock(RunlaneError):
+    """A block reached the database after its time; the table's constraint kept all of it out."""
+
+    code = "late_block"
+
+
+class InsertRefused(RunlaneError):
+    """The database refuses a block whenever it is sent; nothing was written."""
+
+    code = "insert_refused"
+
+
 class OutOfOrder(TemporaryError):
     """The event key that an append says it follows is not stored yet."""
 
@@ -286,6 +323,18 @@ class Unavailable(TemporaryError):
     """Broker, database or read API does not answer."""
 
     code = "unavailable"
+
+
+class TooManyParts(TemporaryError):
+    """The journal has too many parts for another one now; the block was not written."""
+
+    code = "too_many_parts"
+
+
+class InsertUnknown(TemporaryError):
+    """An insert got no answer, or none that tells: read the block back, and send the same bytes again."""
+
+    code = "insert_unknown"
 
 
 class Overloaded(TemporaryError):
