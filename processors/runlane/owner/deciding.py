@@ -102,6 +102,8 @@ class Deciding:
         except Exception as error:  # noqa: BLE001 - a fault of ours must hold one partition, not all of them
             self.fault = f"position {self.position} cannot be decided ({type(error).__name__})"
             self._blocked = True
+            if self.batch is not None and not self.batch.commands:
+                self.batch = None
         return decided
 
     def take_batch(self) -> Batch | None:

@@ -79,7 +79,7 @@ class Tenure:
             return False
         self._deciding.work(limit)
         if self._deciding.fault:
-            self._host.stopped(Stop(StopKind.DECISION_FAILED, self._partition, self._deciding.fault))
+            self._stop_once_drained()
             return False
         self._throttle()
         return self._deciding.ready
@@ -119,6 +119,11 @@ class Tenure:
         shared.eraser.add(self._purged)
         self._purged = []
         self.sender.ship(_items(block), header.last)
+
+    def _stop_once_drained(self) -> None:
+        """What stands before a command that cannot be decided is committed and answered first."""
+        if self._deciding.batch is None and self.drained:
+            self._host.stopped(Stop(StopKind.DECISION_FAILED, self._partition, self._deciding.fault))
 
     def _judge_hole(self, facts: LogFacts, expected: int) -> None:
         """A log skips offsets that never held a command of ours; what was deleted is another matter."""

@@ -22,6 +22,7 @@ class Broker:
     partitions: int
     log: LogId = LogId("cluster", "topic-1")
     commands: dict[int, list[Message]] = field(default_factory=dict)
+    skipped: dict[int, int] = field(default_factory=dict)
     low: dict[int, int] = field(default_factory=dict)
     committed: dict[int, int] = field(default_factory=dict)
     sent: list[Outgoing] = field(default_factory=list)
@@ -29,28 +30,41 @@ class Broker:
     committers: list[Callable[[int, int], None]] = field(default_factory=list)
     waiters: dict[int, list[Callable[[], None]]] = field(default_factory=dict)
 
-    def produce(self, partition: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]) -> int:
+    def produce(
+        self, partition: int, key: bytes | None, value: bytes | None, headers: list[tuple[str, bytes]]
+    ) -> int:
         """Append a command; return its offset."""
-        log = self.commands.setdefault(partition, [])
-        offset = self.low.get(partition, 0) + len(log)
-        log.append(Message("commands", partition, offset, key, value, headers))
+        offset = self.end(partition)
+        self.skipped.pop(partition, None)
+        self.commands.setdefault(partition, []).append(
+            Message("commands", partition, offset, key, value, headers)
+        )
         for waiter in self.waiters.pop(partition, []):
             waiter()
         return offset
 
+    def skip(self, partition: int, count: int) -> None:
+        """Use up offsets without a message, as transaction markers do."""
+        self.skipped[partition] = self.skipped.get(partition, 0) + count
+
     def trim(self, partition: int, before: int) -> None:
         """Delete the messages before an offset."""
-        low = self.low.get(partition, 0)
-        del self.commands.setdefault(partition, [])[: before - low]
+        kept = [message for message in self.commands.get(partition, []) if message.offset >= before]
+        self.commands[partition] = kept
         self.low[partition] = before
+
+    def end(self, partition: int) -> int:
+        """Return the offset of the next message."""
+        log = self.commands.get(partition, [])
+        last = log[-1].offset + 1 if log else self.low.get(partition, 0)
+        return last + self.skipped.get(partition, 0)
 
     def fetch(self, partition: int, offset: int, count: int) -> list[Message] | None:
         """Return messages from an offset on; None when the log does not have it."""
-        low = self.low.get(partition, 0)
-        log = self.commands.get(partition, [])
-        if offset < low or offset > low + len(log):
+        if offset < self.low.get(partition, 0) or offset > self.end(partition):
             return None
-        return log[offset - low : offset - low + count]
+        found = [message for message in self.commands.get(partition, []) if message.offset >= offset]
+        return found[:count]
 
     def shape(self) -> LogShape:
         """As ``LogPort.shape``."""
@@ -58,13 +72,18 @@ class Broker:
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
         """As ``LogPort.facts``."""
-        low = self.low.get(partition, 0)
-        log = self.commands.get(partition, [])
-        digest = None
-        if low <= tip_offset < low + len(log):
-            tip = log[tip_offset - low]
-            digest = message_digest(tip.key, tip.value)
-        return LogFacts(self.log, low, low + len(log), self.committed.get(partition), digest)
+        tips = [
+            message_digest(message.key, message.value)
+            for message in self.commands.get(partition, [])
+            if message.offset == tip_offset
+        ]
+        return LogFacts(
+            self.log,
+            self.low.get(partition, 0),
+            self.end(partition),
+            self.committed.get(partition),
+            tips[0] if tips else None,
+        )
 
     def commit(self, partition: int, offset: int) -> None:
         """As ``LogPort.commit``."""

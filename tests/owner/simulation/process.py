@@ -11,6 +11,7 @@ from runlane.contract.codec import Codec
 from runlane.contract.decide import LaneState, decide
 from runlane.contract.errors import Unavailable
 from runlane.contract.state import KeyEntry
+from runlane.owner.batch import Decide
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
 from runlane.owner.ports import (
@@ -52,6 +53,7 @@ class Process:
         broker: Broker,
         *,
         config: OwnerConfig,
+        decides: Decide = decide,
         crashed: Callable[[Process], None] = lambda _: None,
     ) -> None:
         self.world = world
@@ -68,7 +70,7 @@ class Process:
         self._next_step = float("inf")
         self._fetching: dict[int, Fetching] = {}
         self.ports = Ports(SimLog(self), SimStore(self), self, self)
-        self.core = Core(config, clock=self, ids=self, io=self, codec=CODEC, decide=decide)
+        self.core = Core(config, clock=self, ids=self, io=self, codec=CODEC, decide=decides)
 
     # Clock and ids.
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from runlane.contract.codec import decode_outcome, encode_record, record_lane_seq
 from runlane.contract.decide import LaneState, Meta, decide
+from runlane.owner.batch import Decide
 from runlane.owner.config import Bounds, OwnerConfig
 from runlane.owner.intake import Intake
 from runlane.owner.ports import Outgoing, OutTopic
@@ -41,6 +42,7 @@ class System:
         owners: int = 2,
         config: OwnerConfig = CONFIG,
         journal: Journal | None = None,
+        decides: Decide = decide,
     ) -> None:
         self.world = World(seed, Faults())
         if journal is not None:
@@ -48,6 +50,7 @@ class System:
         self.journal = journal or Journal(self.world)
         self.broker = Broker(self.world, partitions)
         self.config = config
+        self.decides = decides
         self.faults = faults or Faults()
         self.processes: list[Process] = []
         self.crashes = 0
@@ -102,7 +105,14 @@ class System:
         return self._assigned[partition]
 
     def _spawn(self) -> Process:
-        process = Process(self.world, self.journal, self.broker, config=self.config, crashed=self._crashed)
+        process = Process(
+            self.world,
+            self.journal,
+            self.broker,
+            config=self.config,
+            decides=self.decides,
+            crashed=self._crashed,
+        )
         self.processes.append(process)
         return process
 
