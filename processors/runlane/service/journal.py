@@ -15,10 +15,9 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from runlane.client import Connection
 from runlane.contract.errors import Unavailable
+from runlane.service.embedded.folder import CONNECTION_FILE, ENGINE_FOLDER
 from runlane.service.settings import Settings
 
-CONNECTION_FILE = "connection.json"
-ENGINE_FOLDER = "clickhouse"
 _USER = "default"
 _DATABASE = "default"
 _PING_SECONDS = 2.0

@@ -81,12 +81,9 @@ class ChainCheck:
         self._check_epoch(header, prev)
 
     def _check_epoch(self, header: Header, prev: Header) -> None:
-        if header.kind == "claim":
-            sound = header.epoch == prev.epoch + 1 and header.nonce != prev.nonce
-        elif header.kind == "commit":
-            sound = (header.epoch, header.nonce) == (prev.epoch, prev.nonce)
-        else:
-            sound = prev.epoch <= header.epoch <= prev.epoch + 1
+        goes_on = (header.epoch, header.nonce) == (prev.epoch, prev.nonce)
+        begins = header.epoch == prev.epoch + 1 and header.nonce != prev.nonce
+        sound = {"claim": begins, "commit": goes_on}.get(header.kind, goes_on or begins)
         if not sound:
             text = f"epoch {header.epoch} of this kind of block cannot follow epoch {prev.epoch}"
             self._fault(header.number, "epoch_wrong", text)
