@@ -117,6 +117,8 @@ class Settings(BaseSettings):
     host_token: Annotated[Tokens, Field(description="read everything but checkpoints")] = ()
     viewers: Annotated[tuple[Viewer, ...], Field(description="tokens that see some sessions only")] = ()
     listen: Annotated[Listen, Field(description="where the gateway listens")] = "127.0.0.1:8080"
+    api: Annotated[str, Field(description="address of the read API, for commands that read")] = ""
+    token: Annotated[SecretStr, Field(description="their token")] = SecretStr("")
     hosts: Annotated[Names, Field(description="names that a request's Host may hold; empty for any")] = ()
     metrics_listen: Annotated[Listen, Field(description="where an owner serves metrics and probes")] = (
         "127.0.0.1:9464"

@@ -57,7 +57,7 @@ class Secrets(BaseModel):
 class DataFolder:
     """The locked folder: ``with DataFolder(Path("data")) as folder: folder.secrets``.
 
-    It is made when it is not there, readable by its owner alone. Raises ``Unavailable`` when another stack has
+    It is made when it is not there, readable by its owner alone. Raises ``Unavailable`` when another has
     it, or when it cannot be used.
     """
 
