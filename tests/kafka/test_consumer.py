@@ -1,5 +1,7 @@
 """The consumer reads from where it is told, reports a position that is gone, commits what it is told."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from confluent_kafka import KafkaError
 
@@ -136,6 +138,17 @@ def test_a_commit_without_waiting_is_reported(config: KafkaConfig, topic: str) -
 def test_the_watermarks_of_an_empty_partition(config: KafkaConfig, make_topic: MakeTopic) -> None:
     with Consumer(config) as consumer:
         assert consumer.watermarks(Partition(make_topic(), 0), 10) == (0, 0)
+
+
+def test_two_threads_at_once_are_refused(config: KafkaConfig, topic: str) -> None:
+    with Consumer(config) as consumer, ThreadPoolExecutor(1) as other:
+        consumer.assign({Partition(topic, 0): 0})
+        # The other thread is inside, for as long as the test wants.
+        assert other.submit(consumer._inside.acquire).result()
+        with pytest.raises(RuntimeError, match="two threads"):
+            consumer.poll(1, 0)
+        other.submit(consumer._inside.release).result()
+        assert [message.offset for message in read(consumer, 1)] == [0]
 
 
 def test_a_fatal_error_ends_the_polling(config: KafkaConfig, topic: str) -> None:

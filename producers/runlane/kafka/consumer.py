@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -68,7 +69,7 @@ class GroupSettings:
 
 
 class Consumer:
-    """Reads assigned or subscribed partitions; one thread owns it, callbacks run inside ``poll``.
+    """Reads assigned or subscribed partitions; one thread at a time uses it, callbacks run inside ``poll``.
 
     A position that the log does not have is reported, never reset (``auto.offset.reset=error``). ``group``
     is needed to commit offsets and to subscribe.
@@ -103,6 +104,7 @@ class Consumer:
             "on_commit": self._committed,
         }
         self._on_commit = on_commit
+        self._inside = threading.RLock()
         self._fatal: FatalKafkaError | None = None
         self._consumer = confluent_kafka.Consumer(options)
 
@@ -227,7 +229,7 @@ class Consumer:
 
     def close(self) -> None:
         """Leave the group, without committing anything."""
-        self._consumer.close()
+        self._do("closing", self._consumer.close)
 
     def __enter__(self) -> Self:
         return self
@@ -238,10 +240,15 @@ class Consumer:
         self.close()
 
     def _do(self, doing: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        # The library may crash when two threads are inside one consumer; callbacks come back in the same one.
+        if not self._inside.acquire(blocking=False):
+            raise RuntimeError("two threads use one consumer at once")
         try:
             return call(*arguments, **named)
         except KafkaException as error:
             raise to_error(error, doing) from error
+        finally:
+            self._inside.release()
 
     def _on_error(self, error: KafkaError) -> None:
         if error.fatal():
