@@ -113,16 +113,16 @@ class Process:
         self._fetching[partition].soon()
 
     def commit(self, partition: int, offset: int) -> None:
-        self.reach("commit")
+        number = self.reach("commit")
         self.broker.commit(partition, offset)
-        self.reach("commit", after=True)
+        self.reached("commit", number)
 
     def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
-        self.reach("send")
+        number = self.reach("send")
         if self.world.chance(self.world.faults.full_queue):
             return False
         self.world.after(SEND_SECONDS, lambda: self._deliver(message, delivered))
-        self.reach("send", after=True)
+        self.reached("send", number)
         return True
 
     def released(self, partition: int) -> None:
@@ -131,27 +131,33 @@ class Process:
 
     # The world's side.
 
-    def reach(self, name: str, *, after: bool = False) -> None:
-        """A port call begins, or has had its effect: a process may end at either moment."""
-        if not after:
-            self.calls[name] += 1
-        if self.dead or self.crash_at == (name, self.calls[name], after):
-            raise Crash
-        if self.world.chance(self.world.faults.crash):
+    def reach(self, name: str) -> int:
+        """A port call begins: a process may end here. Return the call's number."""
+        self.calls[name] += 1
+        number = self.calls[name]
+        self._perhaps_crash((name, number, False))
+        return number
+
+    def reached(self, name: str, number: int) -> None:
+        """A port call has had its effect: a process may end here too."""
+        self._perhaps_crash((name, number, True))
+
+    def _perhaps_crash(self, point: tuple[str, int, bool]) -> None:
+        if self.dead or self.crash_at == point or self.world.chance(self.world.faults.crash):
             raise Crash
 
     def block_call(self, name: str, effect: Callable[[], T]) -> T:
         """A port call of a worker thread: it takes its time, and a frozen process stands still in it."""
         world = self.world
-        self.reach(name)
+        number = self.reach(name)
         world.pause(world.random.uniform(0.002, 0.05))
         if world.chance(world.faults.freeze):
             self.frozen_until = max(self.frozen_until, world.now + world.random.uniform(1, 40))
         if self.frozen_until > world.now:
             world.pause(self.frozen_until - world.now)
-        self.reach(name + ".begun")
+        self._perhaps_crash((f"{name} begun", number, False))
         result = effect()
-        self.reach(name, after=True)
+        self.reached(name, number)
         return result
 
     def read_call(self, name: str, effect: Callable[[], T]) -> T:
