@@ -8,15 +8,14 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 import click
-import clickhouse_connect
 import httpx2
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from runlane.client import Connection
-from runlane.contract.errors import Unavailable
 from runlane.service.embedded.folder import CONNECTION_FILE, ENGINE_FOLDER
 from runlane.service.settings import Settings
+from runlane.store.engine import connect, database_error
 
 _USER = "default"
 _DATABASE = "default"
@@ -61,15 +60,12 @@ def _answers(connection: Connection) -> bool:
 
 @contextmanager
 def open_journal(settings: Settings, data: Path | None) -> Generator[Client]:
-    """Yield a client of the journal; ``Unavailable`` when it does not answer, now or while it is used."""
+    """Yield a client of the journal; ``Unavailable`` or ``JournalFault``, now or while it is used."""
+    pool = connect(journal_dsn(settings, data))
     try:
-        client = clickhouse_connect.get_client(  # pyright: ignore[reportUnknownMemberType]
-            dsn=journal_dsn(settings, data)
-        )
-        try:
+        with pool.client() as client:
             yield client
-        finally:
-            client.close()
-    except ClickHouseError as error:
-        # The error's own text may quote a query with data.
-        raise Unavailable(f"ClickHouse failed: {type(error).__name__}") from error
+    except (ClickHouseError, OSError) as error:
+        raise database_error(error) from None
+    finally:
+        pool.close()

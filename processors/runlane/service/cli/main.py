@@ -9,7 +9,14 @@ from typing import Any, Final
 
 import click
 
-from runlane.contract.errors import RunlaneError, TemporaryError
+from runlane.contract.errors import (
+    FatalKafkaError,
+    RunlaneError,
+    SchemaDrift,
+    TemporaryError,
+    TopicMismatch,
+    UnsafeEngine,
+)
 from runlane.service.exits import Exit
 from runlane.service.settings import SettingsError
 
@@ -81,4 +88,6 @@ def exit_of(error: RunlaneError) -> Exit:
     """Return the exit code of an error of the tree."""
     if isinstance(error, SettingsError):
         return Exit.SETTINGS
-    return Exit.UNAVAILABLE if isinstance(error, TemporaryError) else Exit.FAULTS
+    if isinstance(error, (SchemaDrift, TopicMismatch, UnsafeEngine)):
+        return Exit.STOPPED
+    return Exit.UNAVAILABLE if isinstance(error, (TemporaryError, FatalKafkaError)) else Exit.FAULTS

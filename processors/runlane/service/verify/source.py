@@ -14,6 +14,9 @@ _SETTINGS: Final = {
     "max_bytes_before_external_sort": 256 * 1024 * 1024,
     "preferred_block_size_bytes": 4 * 1024 * 1024,
 }
+_ROW_BYTES: Final = 256
+_WINDOW_BYTES: Final = 32 * 1024 * 1024
+_BUCKET_ROWS: Final = 100_000
 _LIFECYCLE: Final = ", ".join(f"'{kind}'" for kind in LIFECYCLE)
 _NARROW_BODY: Final = (
     "multiIf(kind = 'checkpoint', lower(hex(SHA256(tryBase64Decode(body)))), "
@@ -50,11 +53,11 @@ class Source(Protocol):
         ...
 
     def lanes(self) -> Iterator[Row]:
-        """Yield the rows that make states, by lane, block and row; a checkpoint's body is its digest."""
+        """Yield the rows that make states, grouped by lane; a checkpoint's body is its digest."""
         ...
 
     def claims(self) -> Iterator[Row]:
-        """Yield claims, starts and the answers to claims, by run id."""
+        """Yield claims, starts and the answers to claims, grouped by run id."""
         ...
 
 
@@ -77,22 +80,54 @@ class JournalSource:
         return {lane: (block, row) for lane, (block, row) in self._client.query(query).result_rows}
 
     def chain(self, partition: int) -> Iterator[Row]:
-        """Yield all rows of a partition in block and row order."""
-        where = f"partition = {partition} AND block <= {self._ends[partition]}"
-        return self._rows(where, "generation, block, row")
+        """Yield all rows of a partition in generation, block and row order."""
+        for generation, first, last in self._windows(partition):
+            blocks = f"generation = {generation} AND block BETWEEN {first} AND {last}"
+            yield from self._rows(f"partition = {partition} AND {blocks}", "block, row")
 
     def lanes(self) -> Iterator[Row]:
-        """Yield the rows that make states, by lane, block and row; a checkpoint's body is its digest."""
+        """Yield the rows that make states, grouped by lane, in block and row order.
+
+        A checkpoint's body is its digest.
+        """
         kinds = "kind NOT IN ('answer', 'commit', 'tombstone')"
-        return self._rows(f"{kinds} AND {self._bounds()}", "lane, partition, block, row", _NARROW_BODY)
+        for bucket in self._buckets(kinds, "lane"):
+            yield from self._rows(bucket, "lane, partition, block, row", _NARROW_BODY)
 
     def claims(self) -> Iterator[Row]:
-        """Yield claims, starts and the answers to claims, by run id."""
+        """Yield claims, starts and the answers to claims, grouped by run id."""
         kinds = (
             "(kind = 'claim' OR (kind = 'record' AND type = 'run_started')"
             " OR (kind = 'answer' AND type = 'claim_run' AND code = ''))"
         )
-        return self._rows(f"{kinds} AND {self._bounds()}", "run_id, partition, block, row")
+        for bucket in self._buckets(kinds, "run_id"):
+            yield from self._rows(bucket, "run_id, partition, block, row")
+
+    def _windows(self, partition: int) -> Iterator[tuple[int, int, int]]:
+        """Yield generation, first and last block of windows that fit into one query's result."""
+        query = (
+            f"SELECT generation, block, sum(length(body) + {_ROW_BYTES}) FROM {self._table} "  # noqa: S608
+            f"WHERE partition = {partition} AND block <= {self._ends[partition]} "
+            "GROUP BY generation, block ORDER BY generation, block"
+        )
+        window: tuple[int, int, int] | None = None
+        filled = 0
+        for generation, block, size in self._client.query(query).result_rows:
+            if window is None or window[0] != generation or filled + size > _WINDOW_BYTES:
+                if window is not None:
+                    yield window
+                window, filled = (generation, block, block), 0
+            window, filled = (generation, window[1], block), filled + size
+        if window is not None:
+            yield window
+
+    def _buckets(self, kinds: str, key: str) -> Iterator[str]:
+        """Yield conditions that part the rows of ``kinds`` by ``key`` into what one query can sort."""
+        where = f"{kinds} AND {self._bounds()}"
+        count = self._client.query(f"SELECT count() FROM {self._table} WHERE {where}").result_rows[0][0]  # noqa: S608
+        buckets = count // _BUCKET_ROWS + 1
+        for bucket in range(buckets):
+            yield f"{where} AND cityHash64({key}) % {buckets} = {bucket}"
 
     def _rows(self, where: str, order: str, body: str = "body") -> Iterator[Row]:
         columns = ", ".join((*COLUMNS[:-1], body))
