@@ -1,6 +1,7 @@
 """`verify` over a real journal table: the same faults through SQL, in windows."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from clickhouse_connect.driver.client import Client
@@ -8,28 +9,26 @@ from clickhouse_connect.driver.client import Client
 from runlane.service.verify import source, verify_journal
 from runlane.service.verify.rows import COLUMNS
 from runlane.store.engine import connect
+from runlane.store.migrate import migrate
 from tests.service.journals import sound_journal
 from tests.service.planting import Rows, Spoil
 from tests.service.test_verify import FAULTS, codes
-
-NUMBERS = {name for name, value in sound_journal()[0]._asdict().items() if isinstance(value, int)}
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     pool = connect(f"chdb://{tmp_path_factory.mktemp('verify')}")
-    columns = ", ".join(f"{name} {'Int64' if name in NUMBERS else 'String'}" for name in COLUMNS)
+    migrate(pool)
     with pool.client() as client:
-        client.command(
-            f"CREATE TABLE journal ({columns}) ENGINE = MergeTree ORDER BY (partition, block, row)"
-        )
         yield client
     pool.close()
 
 
 def fill(client: Client, rows: Rows) -> None:
     client.command("TRUNCATE TABLE journal")
-    client.insert("journal", rows, column_names=list(COLUMNS))
+    late = datetime.now(UTC) + timedelta(hours=1)
+    names = [*COLUMNS, "not_after"]
+    client.insert("journal", [[*row, late] for row in rows], column_names=names)
 
 
 def test_a_sound_journal_has_no_fault(client: Client) -> None:

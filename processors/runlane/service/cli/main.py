@@ -21,6 +21,7 @@ from runlane.service.exits import Exit
 from runlane.service.settings import SettingsError
 
 _COMMANDS: Final = {
+    "migrate": ("setup", "Bring the journal's tables to this release."),
     "tail": ("reads", "Print the records of a run or a session as they are committed."),
     "topics": ("setup", "Make the topics that are missing and check the ones that are there."),
     "verify": ("checks", "Scan the whole journal and report every fault."),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from runlane.kafka import Admin
 from runlane.service.cli.output import json_option, note, print_json
+from runlane.service.journal import data_option, journal_dsn
 from runlane.service.settings import load_settings
+from runlane.store.engine import connect
+from runlane.store.migrate import migrate
 
 
 @click.command("topics")
@@ -24,3 +29,19 @@ def topics_command(*, as_json: bool) -> None:
     for name in made:
         note(f"made {name}")
     note(f"all {len(specs)} topics are as declared")
+
+
+@click.command("migrate")
+@data_option
+@json_option
+def migrate_command(*, data: Path | None, as_json: bool) -> None:
+    """Bring the journal's tables to this release; refuse tables that were altered by hand."""
+    pool = connect(journal_dsn(load_settings(), data))
+    try:
+        journal = migrate(pool)
+    finally:
+        pool.close()
+    if as_json:
+        print_json({"journal_id": journal})
+    else:
+        note(f"journal {journal} is at this release")
