@@ -16,7 +16,6 @@ from runlane.contract.errors import (
     RunConflict,
     RunNotActive,
     RunNotFound,
-    RunSessionMismatch,
     SessionNotFound,
     SessionPurged,
     WrongLane,
@@ -56,16 +55,15 @@ def _start(view: LaneView, command: StartRootRun | StartChildRun, records: _Reco
     check_receipt(view, command.receipt, run.run_id, meta)
     _check_session_not_purged(view)
     _check_predecessor(view, run)
-    if records.link is not None:
-        _check_link(view, records.link)
+    parent = _check_link(view, records.link) if records.link is not None else None
     step = Step(view, meta)
     stored = view.run(run.run_id)
     if stored is not None:
         return _retried(step, stored, run, records)
     if view.session is None:
         raise SessionNotFound("the session is unknown")
-    if records.link is not None:
-        _check_parent(view, run)
+    if parent is not None and parent.status.terminal:
+        raise RunNotActive("the parent has stopped")
     return _started(step, run, records, meta.now)
 
 
@@ -92,30 +90,22 @@ def _check_predecessor(view: LaneView, run: RunStart) -> None:
         raise PredecessorNotFound("the predecessor is unknown in this session")
     if predecessor.status is not RunStatus.SUSPENDED:
         raise fail("predecessor_not_suspended", "the predecessor is not suspended")
-    if predecessor.session_id != run.session_id:
-        raise fail("predecessor_session_mismatch", "the predecessor belongs to another session")
     if predecessor.agent_id != run.agent_id:
         raise fail("predecessor_agent_mismatch", "the predecessor belongs to another agent")
     if predecessor.parent_run_id != run.parent_run_id:
         raise fail("predecessor_parent_mismatch", "the predecessor has another parent")
 
 
-def _check_link(view: LaneView, link: RunRecord) -> None:
-    """Check the link as an append to the parent, before the retry look-up (contract 2.3 step 3)."""
+def _check_link(view: LaneView, link: RunRecord) -> RunState:
+    """Check the link as an append to the parent, before the retry look-up (contract 2.3 step 3).
+
+    Returns the parent, which belongs to the lane's session as every run of an ``s/`` lane does.
+    """
     parent = view.run(link.run_id)
     if parent is None:
         raise RunNotFound("the parent run is unknown in this session")
     check_append(view, parent, link)
-
-
-def _check_parent(view: LaneView, run: RunStart) -> None:
-    parent = view.run(run.parent_run_id)
-    if parent is None:
-        raise RunNotFound("the parent run is unknown in this session")
-    if parent.session_id != run.session_id:
-        raise RunSessionMismatch("parent and child belong to different sessions")
-    if parent.status.terminal:
-        raise RunNotActive("the parent has stopped")
+    return parent
 
 
 def _retried(step: Step, stored: RunState, run: RunStart, records: _Records) -> Decision:
