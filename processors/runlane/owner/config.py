@@ -40,6 +40,7 @@ class Bounds:
     retry_first: float = 0.05
     retry_last: float = 2.0
     recheck: float = 5.0
+    revoke_seconds: float = 10.0
     refusals: int = 3
 
     def backoff(self, failures: int) -> float:

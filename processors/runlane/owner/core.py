@@ -90,7 +90,7 @@ class Core:
                 for partition in event.partitions:
                     self._chain(partition).leave(lost=event.lost)
             case FetchFailed():
-                self._chain(event.fault.partition).fetch_failed(event.tag)
+                self._chain(event.partition).fetch_failed(event.tag)
 
     def step(self) -> bool:
         """Do what is due and decide a slice of each partition; return whether more can be done at once."""

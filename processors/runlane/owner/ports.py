@@ -15,7 +15,7 @@ from runlane.contract.codec import Headers
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry
 from runlane.contract.values import CommittedRecord
-from runlane.kafka import Message
+from runlane.kafka import Polled
 from runlane.store.block import BlockHeader, LogId, SealedBlock
 from runlane.store.rows import Answer
 
@@ -26,14 +26,6 @@ class OutTopic(StrEnum):
     OUTCOMES = "outcomes"
     RECORDS = "records"
     REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class FetchFault:
-    """The log refuses to go on with a partition (its offset is out of range)."""
-
-    partition: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +149,19 @@ class StorePort(Protocol):
 
 
 class LogPort(Protocol):
-    """The log. ``poll`` to ``commit`` are called by the poll thread only."""
+    """The log. ``begin`` to ``commit`` are called by the poll thread only."""
 
-    def poll(self, max_messages: int, timeout: float) -> Sequence[Message | FetchFault]:
-        """Return what has arrived, waiting at most ``timeout`` seconds for the first."""
+    def begin(
+        self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int], bool], None]
+    ) -> None:
+        """Ask for partitions. ``poll`` calls back when some are given, and when some are taken (True: long ago).
+
+        Nothing is fetched from a partition before ``start``; it is another's once ``revoked`` has returned.
+        """
+        ...
+
+    def poll(self, max_messages: int, timeout: float) -> Polled:
+        """Return what has arrived, waiting at most ``timeout`` seconds for the first; ``TopicMismatch``."""
         ...
 
     def start(self, partition: int, offset: int) -> None:
@@ -180,11 +181,7 @@ class LogPort(Protocol):
         ...
 
     def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
-        """Queue a message; False when the queue is full. ``delivered`` is told once whether it arrived."""
-        ...
-
-    def serve(self, timeout: float) -> None:
-        """Call the ``delivered`` callbacks that are due; called by the delivery thread only."""
+        """Queue a message; False when the queue is full. ``delivered`` hears once, in any one thread, if it arrived."""
         ...
 
     def shape(self) -> LogShape:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from runlane.contract.errors import TemporaryError
 from runlane.kafka import Message
-from runlane.owner.ports import FetchFault, Outgoing, Ports
+from runlane.owner.ports import Outgoing, Ports
 
 
 class TaskKind(StrEnum):
@@ -70,7 +70,7 @@ class Fetched:
 class FetchFailed:
     """The log does not have the offset that we read at."""
 
-    fault: FetchFault
+    partition: int
     tag: int
 
 

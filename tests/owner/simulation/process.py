@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from runlane.contract.codec import Codec
 from runlane.contract.decide import LaneState, decide
@@ -17,7 +17,6 @@ from runlane.owner.core import Core
 from runlane.owner.ports import (
     ChainEnd,
     ChainTip,
-    FetchFault,
     InsertReport,
     LogFacts,
     LogShape,
@@ -247,7 +246,7 @@ class Fetching:
         count = world.random.randint(1, 40)
         messages = process.broker.fetch(self._partition, self._offset, count)
         if messages is None:
-            process.post(FetchFailed(FetchFault(self._partition, "out of range"), self._tag))
+            process.post(FetchFailed(self._partition, self._tag))
             return
         if not messages:
             process.broker.waiters.setdefault(self._partition, []).append(self.soon)
@@ -329,7 +328,7 @@ class SimLog:
         committed = self._process.broker.committed
         self._process.read_call("force_offset", lambda: committed.__setitem__(partition, offset))
 
-    def poll(self, max_messages: int, timeout: float) -> Sequence[object]:
+    def unused(self, *_: object) -> Any:
         raise NotImplementedError
 
-    start = pause = resume = commit = send = serve = poll
+    begin = poll = start = pause = resume = commit = send = unused

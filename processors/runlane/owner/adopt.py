@@ -1,0 +1,87 @@
+"""``runlane adopt-log``: an operator accepts that a partition's log is not the one its chain was decided from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from runlane.contract.errors import Unavailable
+from runlane.owner import drafts
+from runlane.owner.config import Bounds
+from runlane.owner.drafts import Adoption, Ownership
+from runlane.owner.flight import Verdict
+from runlane.owner.ports import LogFacts, Ports
+from runlane.owner.stops import StopKind, check_log
+from runlane.owner.writing import Writer
+from runlane.store.block import BlockHeader, Draft
+
+_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What was adopted: the stop it answers, the new base, the group's offset, and how many positions are lost."""
+
+    partition: int
+    kind: StopKind
+    base: int
+    offset: int
+    lost: int
+
+
+def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
+    """Write the block that gives a partition's log its new relation to the chain, and set the group's offset.
+
+    Returns None, and changes nothing, when log and chain agree. The block opens an ownership of its own, so that a
+    running owner loses the chain and takes it over again. Raises ``Unavailable`` when the journal or the broker does
+    not answer, or when an owner keeps writing the chain.
+    """
+    for _ in range(_ATTEMPTS):
+        begun = ports.clock.monotonic()
+        found = drafts.survey(ports, partition)
+        head = found.end.header
+        tip_offset = drafts.NOTHING_DECIDED if head is None else head.last - head.base
+        facts = ports.log.facts(partition, tip_offset)
+        judged = _judge(head, facts, partition)
+        if judged is None:
+            return None
+        kind, adoption = judged
+        own = Ownership(
+            partition=partition,
+            generation=found.end.generation,
+            epoch=1 if head is None else head.epoch + 1,
+            nonce=ports.ids.nonce(),
+            partition_count=found.partition_count,
+        )
+        # The offset first: a group that still has members refuses it, and then nothing is written.
+        offset = adoption.last + 1 - adoption.base
+        ports.log.force_offset(partition, offset)
+        writer = Writer(bounds, head, proof=found.end.time, proven_at=begun)
+        if _write(ports, writer, drafts.adopt(own, head, adoption, ports.clock.now()), bounds):
+            last = drafts.NOTHING_DECIDED if head is None else head.last
+            return Adopted(partition, kind, adoption.base, offset, adoption.last - last)
+    raise Unavailable("an owner keeps writing this chain")
+
+
+def _judge(head: BlockHeader | None, facts: LogFacts, partition: int) -> tuple[StopKind, Adoption] | None:
+    if head is None:
+        late = Adoption(facts.log, 0, facts.low - 1, b"")
+        return (StopKind.LOG_BEGINS_LATE, late) if facts.low > 0 else None
+    stop = check_log(head, facts)
+    if stop is None:
+        return None
+    adoption = drafts.adoption_of(stop.kind, head, facts)
+    assert adoption is not None, f"adopting answers whatever partition {partition}'s log may say"
+    return stop.kind, adoption
+
+
+def _write(ports: Ports, writer: Writer, draft: Draft, bounds: Bounds) -> bool:
+    """Write one block as an owner does; return whether it is ours."""
+    clock = ports.clock
+    writer.launch(draft, clock.monotonic())
+    while True:
+        begun = clock.monotonic()
+        reply = writer.attempt(begun).run(ports.store)
+        verdict = writer.judge(reply, begun, clock.monotonic())
+        if verdict is not Verdict.OPEN:
+            return verdict is Verdict.MINE
+        clock.sleep(bounds.retry_last)

@@ -1,0 +1,102 @@
+"""The owner as a whole: the core on the real loop."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from random import SystemRandom
+
+from runlane.contract.codec import Codec
+from runlane.contract.decide import decide
+from runlane.owner.chain import Phase
+from runlane.owner.config import OwnerConfig
+from runlane.owner.core import Core
+from runlane.owner.loop import Loop
+from runlane.owner.ports import Ports
+from runlane.owner.shared import Stats
+from runlane.owner.stops import Stop
+
+
+class SystemClock:
+    """The machine's clocks."""
+
+    def now(self) -> datetime:
+        """Return the wall clock in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Return seconds that never go back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class SystemIds:
+    """The machine's randomness."""
+
+    def __init__(self) -> None:
+        self._random = SystemRandom()
+
+    def nonce(self) -> str:
+        """Return 128 random bits in hex."""
+        return secrets.token_hex(16)
+
+    def jitter(self) -> float:
+        """Return a number from 0 to 1."""
+        return self._random.random()
+
+
+class Owner:
+    """Owns partitions of the commands topic until it is stopped.
+
+    owner = Owner(OwnerConfig(host_keys, receipt_keys), Ports(log, store, SystemClock(), SystemIds()))
+    owner.run()
+    """
+
+    def __init__(self, config: OwnerConfig, ports: Ports, *, codec: Codec | None = None) -> None:
+        def core(loop: Loop) -> Core:
+            return Core(
+                config,
+                clock=ports.clock,
+                ids=ports.ids,
+                io=loop,
+                codec=codec or Codec(),
+                decide=decide,
+            )
+
+        self._loop = Loop(
+            ports,
+            inserts=config.bounds.inserts_in_flight,
+            revoke_seconds=config.bounds.revoke_seconds,
+            core=core,
+        )
+
+    def run(self) -> None:
+        """Own until ``stop``. Raises ``FatalKafkaError``, or what else cannot be gone on from: end the process then."""
+        self._loop.run()
+
+    def stop(self) -> None:
+        """Settle and send what is in flight, let everything go, end ``run``; any thread."""
+        self._loop.stop()
+
+    @property
+    def stats(self) -> Stats:
+        """Counts since the start, for metrics; read from any thread."""
+        return self._loop.core.stats
+
+    @property
+    def cached_bytes(self) -> int:
+        """The accounted memory of the cached lanes."""
+        return self._loop.core.cache.accounted_bytes
+
+    def phases(self) -> Mapping[int, Phase]:
+        """Return where each partition that this owner has or had stands."""
+        return {number: chain.phase for number, chain in list(self._loop.core.chains.items())}
+
+    def stops(self) -> Mapping[int, Stop]:
+        """Return the stopped partitions, why, and what answers it."""
+        return self._loop.core.stops()

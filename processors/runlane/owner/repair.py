@@ -1,0 +1,47 @@
+"""``runlane repair``: go on with a chain whose acknowledged end is gone, in a new generation of block numbers.
+
+A block's token can outlive its part, after a power loss. Its number can then never be written again, so the chain goes
+on under tokens of the next generation. The lost block's commands are decided again from the log, where it still has them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from runlane.contract.errors import Unavailable
+from runlane.owner.config import Bounds
+from runlane.owner.ports import ChainEnd, Ports
+
+_STEP_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """The chain goes on after block ``number`` (-1: from its beginning) in ``generation``."""
+
+    partition: int
+    number: int
+    generation: int
+
+
+def repair(ports: Ports, partition: int, bounds: Bounds) -> Repaired:
+    """Wait until nothing that is under way can still come, then begin the chain's next generation.
+
+    No owner may run. Raises ``Unavailable`` when the chain moves meanwhile, since then one does.
+    """
+    first = ports.store.end(partition)
+    settled = first.time + timedelta(seconds=bounds.not_after + bounds.max_execution)
+    end = first
+    while end.time <= settled:
+        ports.clock.sleep(_STEP_SECONDS)
+        end = ports.store.end(partition)
+        if _name(end) != _name(first):
+            raise Unavailable("an owner still writes this chain; stop all owners first")
+    generation = end.generation + 1
+    ports.store.start_generation(partition, generation)
+    return Repaired(partition, -1 if end.header is None else end.header.number, generation)
+
+
+def _name(end: ChainEnd) -> tuple[int, bytes]:
+    return end.generation, b"" if end.header is None else end.header.hash
