@@ -1,0 +1,207 @@
+"""Reading chains: where one ends, whether a block is in, and what its blocks have to send.
+
+Each read is one narrow query. The journal is read first and the generations after it, so that a read which shows the
+current generation proves that nothing was repaired in between (design, Committing).
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from runlane.contract.errors import JournalFault
+from runlane.contract.values import CommittedRecord
+from runlane.store.block import BlockHeader, parse_header
+from runlane.store.engine import ClientPool
+from runlane.store.rows import Answer
+from runlane.store.values import RECORD_COLUMNS, instant, record_of, tombstones
+
+_COMMITS: Final = "kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = ''"
+_NOW: Final = "toUnixTimestamp64Micro(now64(6))"
+_END: Final = f"""
+SELECT {_NOW}, groupArray((body, digest))
+FROM (
+    SELECT body, digest FROM journal
+    WHERE {_COMMITS} AND partition = {{partition:UInt32}}
+    ORDER BY block DESC LIMIT 1
+)
+"""
+_TIPS: Final = f"""
+SELECT {_NOW}, groupArray((partition, block, digest))
+FROM journal
+WHERE {_COMMITS} AND partition IN {{partitions:Array(UInt32)}} AND block >= {{floor:UInt64}}
+"""
+_GENERATIONS: Final = "SELECT partition, max(generation) FROM chains GROUP BY partition"
+_HEADERS: Final = f"""
+SELECT body, digest FROM journal
+WHERE {_COMMITS} AND partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{last:UInt64}}
+ORDER BY block
+"""
+_UNSENT: Final = f"""
+SELECT block, position FROM journal
+WHERE {_COMMITS} AND partition = {{partition:UInt32}} AND position > {{after:Int64}} AND type = 'commit'
+ORDER BY block LIMIT {{limit:UInt32}}
+"""
+_SIZES: Final = """
+SELECT block, sum(length(body)) FROM journal
+WHERE partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:UInt64} AND kind IN ('answer', 'record')
+GROUP BY block
+"""
+_OUTBOX: Final = f"""
+SELECT kind, row, position, correlation_id, reply, code, {", ".join(RECORD_COLUMNS)} FROM journal
+WHERE partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{last:UInt64}}
+    AND kind IN ('answer', 'record')
+ORDER BY block, row
+"""
+_FIRST_COMMIT: Final = f"SELECT body, digest FROM journal WHERE {_COMMITS} ORDER BY partition, block LIMIT 1"
+_ACTIVE_PARTS: Final = (
+    "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = 'journal' AND active"
+)
+_NEXT_GENERATION: Final = "INSERT INTO chains SELECT {partition:UInt32}, {generation:UInt32}, now64(6)"
+_BLOCKS_A_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ChainEnd:
+    """The last block of a partition's chain, the chain's current generation, and the server's time of the read."""
+
+    generation: int
+    header: BlockHeader | None
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTip:
+    """The newest block from some number on (-1 and no hash for none), read like ``ChainEnd``."""
+
+    generation: int
+    number: int
+    hash: bytes
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxPage:
+    """What blocks have to send, in block and row order, and the last position that they decide."""
+
+    items: Sequence[Answer | CommittedRecord]
+    last_position: int
+
+
+class ChainReader:
+    """Reads the chains of one journal; any number of threads may. Every read may raise ``Unavailable``."""
+
+    def __init__(self, pool: ClientPool) -> None:
+        self._pool = pool
+
+    def end(self, partition: int) -> ChainEnd:
+        """Return the end of a partition's chain; raises ``JournalFault`` for a commit row that can't be read."""
+        rows = self._pool.query(_END, {"partition": partition})
+        now, found = rows[0]
+        header = _header(*found[0]) if found else None
+        return ChainEnd(self.generations().get(partition, 0), header, instant(now))
+
+    def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
+        """Return, per partition, its newest block numbered at least its floor: the read-back after an insert."""
+        parameters = {"partitions": list(floors), "floor": max(0, min(floors.values(), default=0))}
+        now, found = self._pool.query(_TIPS, parameters)[0]
+        newest: dict[int, tuple[int, str]] = {}
+        for partition, block, digest in found:
+            if block >= floors[partition] and block > newest.get(partition, (-1, ""))[0]:
+                newest[partition] = (block, digest)
+        generations = self.generations()
+        tips: dict[int, ChainTip] = {}
+        for partition in floors:
+            number, digest = newest.get(partition, (-1, ""))
+            generation = generations.get(partition, 0)
+            tips[partition] = ChainTip(generation, number, bytes.fromhex(digest), instant(now))
+        return tips
+
+    def generations(self) -> Mapping[int, int]:
+        """Return the current generation of each chain that was ever repaired; the others are at 0."""
+        return {int(partition): int(generation) for partition, generation in self._pool.query(_GENERATIONS)}
+
+    def headers(self, partition: int, first: int, last: int) -> Sequence[BlockHeader]:
+        """Return the commit rows of blocks ``first`` to ``last`` that exist; raises ``JournalFault``."""
+        rows = self._pool.query(_HEADERS, {"partition": partition, "first": first, "last": last})
+        return [_header(body, digest) for body, digest in rows]
+
+    def outbox(self, partition: int, after: int, to: int, max_bytes: int) -> OutboxPage:
+        """Return what the blocks that decide positions in (``after``, ``to``] have to send.
+
+        The page ends at a block's end: before ``max_bytes`` are exceeded, but not before one block. Rows of purged
+        lanes are left out. ``last_position`` is ``to`` when nothing is left.
+        """
+        parameters = {"partition": partition, "after": after, "limit": _BLOCKS_A_PAGE}
+        unsent: list[tuple[int, int]] = [(int(n), int(last)) for n, last in self._pool.query(_UNSENT, parameters)]
+        # The block that decides ``to`` is the first whose last position reaches it.
+        reaching = next((i for i, (_, last) in enumerate(unsent) if last >= to), len(unsent) - 1)
+        unsent = unsent[: reaching + 1]
+        if not unsent:
+            return OutboxPage((), to)
+        span = {"partition": partition, "first": unsent[0][0], "last": unsent[-1][0]}
+        sizes: dict[int, int] = {int(block): int(size) for block, size in self._pool.query(_SIZES, span)}
+        chosen = _fitting(unsent, sizes, max_bytes)
+        span["last"] = chosen[-1][0]
+        rows = self._pool.query(_OUTBOX, span, raw=("body",))
+        return OutboxPage(tuple(self._items(rows, partition)), chosen[-1][1])
+
+    def recorded_partition_count(self) -> int | None:
+        """Return the partition count that the chains were started with, None before the first block."""
+        rows = self._pool.query(_FIRST_COMMIT)
+        return _header(*rows[0]).partition_count if rows else None
+
+    def active_parts(self) -> int:
+        """Return the number of the journal's active parts."""
+        return int(self._pool.query(_ACTIVE_PARTS)[0][0])
+
+    def start_generation(self, partition: int, generation: int) -> None:
+        """Write a partition's next chain generation, for ``repair``; the caller sees to it that no owner runs."""
+        self._pool.command(_NEXT_GENERATION, {"partition": partition, "generation": generation})
+
+    def _items(self, rows: Sequence[Sequence[Any]], partition: int) -> Iterator[Answer | CommittedRecord]:
+        purged = tombstones(self._pool, partition)
+        for kind, row, position, correlation_id, reply, code, *rest in rows:
+            record = dict(zip(RECORD_COLUMNS, rest, strict=True))
+            erased_before = purged.get(record["lane"])
+            if erased_before is not None and (record["block"], row) < erased_before:
+                continue
+            if kind == "record":
+                yield record_of(record)
+                continue
+            yield Answer(
+                position=position,
+                lane=record["lane"],
+                correlation_id=correlation_id,
+                reply_partition=reply,
+                operation=record["type"],
+                code=code,
+                outcome=b64decode(record["body"]),
+                run_id=record["run_id"],
+                session_id=record["session_id"],
+                agent_id=record["agent_id"],
+            )
+
+
+def _fitting(blocks: Sequence[tuple[int, int]], sizes: Mapping[int, int], room: int) -> Sequence[tuple[int, int]]:
+    chosen = [blocks[0]]
+    used = sizes.get(blocks[0][0], 0)
+    for block in blocks[1:]:
+        used += sizes.get(block[0], 0)
+        if used > room:
+            break
+        chosen.append(block)
+    return chosen
+
+
+def _header(body: str, digest: str) -> BlockHeader:
+    try:
+        header = parse_header(body)
+    except ValueError as error:
+        raise JournalFault(f"a commit row can't be read: {error}") from None
+    if header.hash.hex() != digest:
+        raise JournalFault(f"block {header.number} of partition {header.partition} does not have the hash it states")
+    return header

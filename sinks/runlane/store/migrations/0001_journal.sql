@@ -1,0 +1,92 @@
+-- The journal: every row of every block. See docs/architecture.md for what it rests on.
+-- Its base order holds each lane together: commit rows (in no lane) by partition and block, a lane's states, its
+-- records by lane_seq. The projection holds each block together. The skip indexes find a run inside its lane.
+CREATE TABLE IF NOT EXISTS journal
+(
+    part           UInt32,
+    partition      UInt32,
+    generation     UInt32,
+    block          UInt64,
+    row            UInt32,
+    time           Int64,
+    kind           LowCardinality(String),
+    lane           String,
+    lane_seq       UInt64,
+    run_id         String,
+    seq            UInt64,
+    session_id     String,
+    agent_id       LowCardinality(String),
+    turn_id        String,
+    parent_run_id  String,
+    event_key      String,
+    type           LowCardinality(String),
+    at             Int64,
+    status         LowCardinality(String),
+    code           LowCardinality(String),
+    position       Int64,
+    correlation_id String,
+    reply          Int32,
+    reason         String,
+    labels         String,
+    digest         String,
+    body           String,
+    tool           LowCardinality(String),
+    model          LowCardinality(String),
+    input_tokens   UInt64,
+    output_tokens  UInt64,
+    total_tokens   UInt64,
+    not_after      Int64,
+    INDEX of_run run_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX of_key event_key TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX of_seq seq TYPE minmax GRANULARITY 1,
+    INDEX of_kind kind TYPE set(8) GRANULARITY 1,
+    PROJECTION chain
+    (
+        SELECT
+            part, partition, generation, block, row, time, kind, lane, lane_seq, run_id, seq, session_id, agent_id, turn_id,
+            parent_run_id, event_key, type, at, status, code, position, correlation_id, reply, reason, labels, digest, body
+        ORDER BY partition, block, row
+    ),
+    CONSTRAINT in_time CHECK not_after >= toUnixTimestamp64Micro(now64(6))
+)
+ENGINE = MergeTree
+PARTITION BY part
+PRIMARY KEY (lane, kind, lane_seq, run_id, partition, block)
+ORDER BY (lane, kind, lane_seq, run_id, partition, block, row)
+SETTINGS
+    -- One block a number: the window is far above the blocks of a minute, and it is counted per table.
+    non_replicated_deduplication_window = 1000000,
+    -- What is acknowledged is on disk, and a part on disk does not give way to a merge that is not.
+    fsync_after_insert = 1,
+    fsync_part_directory = 1,
+    min_rows_to_fsync_after_merge = 1,
+    old_parts_lifetime = 60,
+    -- A new part is one file, so that one fsync covers its projection too.
+    min_bytes_for_full_part_storage = 134217728,
+    min_rows_for_full_part_storage = 10000000,
+    min_level_for_full_part_storage = 1;
+
+-- The generation of each partition's chain, 0 where there is none; written by repair.
+CREATE TABLE IF NOT EXISTS chains
+(
+    partition  UInt32,
+    generation UInt32,
+    at         DateTime64(6, 'UTC')
+)
+ENGINE = MergeTree
+ORDER BY (partition, generation)
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1;
+
+-- The journal's own id, minted by the first migration; the token keeps a second one out.
+CREATE TABLE IF NOT EXISTS journal_meta
+(
+    journal_id String,
+    at         DateTime64(6, 'UTC')
+)
+ENGINE = MergeTree
+ORDER BY journal_id
+SETTINGS
+    non_replicated_deduplication_window = 100,
+    fsync_after_insert = 1,
+    fsync_part_directory = 1,
+    min_rows_to_fsync_after_merge = 1;

@@ -1,0 +1,136 @@
+"""Writing a block: one INSERT of one native block, which the table takes once a number and never late.
+
+A losing insert reports success, so nothing here says that a block is in: its commit row must be read back
+(``runlane.store.chain``).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from runlane.contract.errors import InsertRefused, InsertUnknown, LateBlock, RunlaneError, TooManyParts, Unavailable
+from runlane.contract.times import micros
+from runlane.store.block import BlockHeader, SealedBlock
+from runlane.store.engine import ClientPool, error_code
+from runlane.store.rows import COLUMNS, Columns
+
+if TYPE_CHECKING:
+    from clickhouse_connect.datatypes.base import ClickHouseType
+
+_LOW: Final = "LowCardinality(String)"
+_TYPES: Final = {
+    **dict.fromkeys(("part", "partition", "generation", "row"), "UInt32"),
+    **dict.fromkeys(("block", "lane_seq", "seq", "input_tokens", "output_tokens", "total_tokens"), "UInt64"),
+    **dict.fromkeys(("time", "at", "position", "not_after"), "Int64"),
+    **dict.fromkeys(("kind", "agent_id", "type", "status", "code", "tool", "model"), _LOW),
+    "reply": "Int32",
+}
+_NO_LIMIT_ROWS: Final = 100_000_000
+_NO_LIMIT_BYTES: Final = 100_000_000_000
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "async_insert": 0,
+    "wait_for_async_insert": 1,
+    "insert_deduplicate": 1,
+    # One insert stays one native block and one part: the token holds between blocks of the same count only.
+    "max_insert_threads": 1,
+    "max_insert_block_size": _NO_LIMIT_ROWS,
+    "min_insert_block_size_rows": _NO_LIMIT_ROWS,
+    "min_insert_block_size_bytes": _NO_LIMIT_BYTES,
+    "max_partitions_per_insert_block": 1,
+}
+_LATE: Final = 469
+_TOO_MANY_PARTS: Final = 252
+_REFUSED: Final = frozenset({16, 20, 43, 44, 47, 53, 60, 70, 81, 115, 131, 164, 497})
+"""Codes that say the table or the right to write is wrong: the same insert never succeeds."""
+
+
+@dataclass(frozen=True)
+class ChainTable:
+    """A table of chains: its columns in insert order, ``not_after`` last."""
+
+    name: str
+    columns: tuple[str, ...]
+    types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The columns that hold integers."""
+        return tuple(name for name in self.columns if "Int" in self.types.get(name, ""))
+
+    @cached_property
+    def column_types(self) -> list[ClickHouseType]:
+        """The driver's types; naming them saves a DESCRIBE an insert."""
+        from clickhouse_connect.datatypes.registry import get_from_name
+
+        return [get_from_name(self.types.get(name, "String")) for name in self.columns]
+
+
+JOURNAL: Final = ChainTable("journal", (*COLUMNS, "not_after"), _TYPES)
+
+
+class BlockWriter:
+    """Inserts the blocks of one journal; any number of threads may.
+
+    ``max_execution_time`` bounds, in seconds, how long an insert may run after its deadline was checked.
+    """
+
+    def __init__(
+        self, pool: ClientPool, journal_id: str, *, table: ChainTable = JOURNAL, max_execution_time: int = 30
+    ) -> None:
+        self._pool = pool
+        self._journal_id = journal_id
+        self._table = table
+        self._settings = {**_SETTINGS, "max_execution_time": max_execution_time}
+
+    def insert(self, block: SealedBlock, not_after: datetime) -> None:
+        """Insert a block under the token of its number, to be refused by the server's clock after ``not_after``.
+
+        Returning means that a block of this number is in, not that it is this one. Raises ``LateBlock``,
+        ``TooManyParts`` and ``InsertRefused`` when nothing was written, ``InsertUnknown`` when nobody can tell; nothing
+        else.
+        """
+        self.insert_columns(block.columns, self.token(block.header), not_after)
+
+    def token(self, header: BlockHeader) -> str:
+        """Return the insert token of a block's number: journal, partition, chain generation, number."""
+        return f"{self._journal_id}/{header.partition}/{header.generation}/{header.number}"
+
+    def insert_columns(self, columns: Columns, token: str, not_after: datetime) -> None:
+        """Insert ``columns``, in the table's order without ``not_after``, as one native block under ``token``."""
+        rows = len(columns[0])
+        try:
+            with self._pool.client() as client:
+                context = client.create_insert_context(
+                    self._table.name,
+                    column_names=self._table.columns,
+                    column_types=self._table.column_types,
+                    column_oriented=True,
+                    settings={**self._settings, "insert_deduplication_token": token},
+                    data=[*columns, (micros(not_after),) * rows],
+                )
+                context.block_row_count = rows
+                client.insert(context=context)
+        except Exception as error:  # noqa: BLE001  # whatever the driver raises, the owner must learn one of four things
+            raise _insert_error(error) from None
+
+
+def _insert_error(error: Exception) -> RunlaneError:
+    from clickhouse_connect.driver.exceptions import DataError
+
+    unwritable = DataError | UnicodeEncodeError | OverflowError | struct.error
+    code = error_code(error)
+    if code == _LATE:
+        return LateBlock("the block reached the database after its time")
+    if code == _TOO_MANY_PARTS:
+        return TooManyParts("the journal has too many parts")
+    reason = f"{getattr(error, 'name', None) or type(error).__name__}, code {code}"
+    if code in _REFUSED or isinstance(error, unwritable):
+        return InsertRefused(f"the database refuses the block ({reason})")
+    if isinstance(error, Unavailable):
+        return InsertUnknown(error.message)
+    return InsertUnknown(f"the insert got no clear answer ({reason})")
