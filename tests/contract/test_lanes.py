@@ -1,4 +1,4 @@
-"""Which lane decides a command, who may give it, and what a claim is worth (design, Run ids and Who may do what)."""
+"""Which lane decides a command, who may give it, and what a claim is worth (design, Run ids)."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -26,8 +26,10 @@ def already(status: RunStatus) -> RunRepairResult:
 @pytest.mark.parametrize("status", [RunStatus.COMPLETED, RunStatus.FAILED, RunStatus.CANCELED])
 def test_a_repair_ends_a_running_run(world: World, status: RunStatus) -> None:
     world.run()
+    started = world.meta()
     assert world.ensure(world.make.ensure_end(status)) == stored(status)
     assert world.meta().status is status
+    assert world.meta().updated_at > started.updated_at
 
 
 @pytest.mark.case("C194")

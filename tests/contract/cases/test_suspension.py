@@ -37,9 +37,11 @@ def test_a_running_run_is_suspended(world: World) -> None:
 
 def test_a_suspension_can_be_repeated(world: World) -> None:
     world.run()
+    started = world.meta()
     command = world.make.suspend()
     world.append(command)
     suspended = world.meta()
+    assert suspended.updated_at > started.updated_at
     assert world.append(command) == AppendResult("2", False, SessionStatus.ACTIVE)
     assert world.meta() == suspended
 

@@ -72,8 +72,10 @@ def test_the_completion_has_the_runs_labels(world: World) -> None:
 @pytest.mark.case("C178")
 def test_an_end_can_be_repeated(world: World) -> None:
     world.run()
+    started = world.meta()
     world.append(world.make.end())
     ended = world.meta()
+    assert ended.updated_at > started.updated_at
     assert world.append(world.make.end()) == REPEATED
     assert world.meta() == ended
 

@@ -21,8 +21,7 @@ def ensure_terminal(view: LaneView, command: EnsureRunTerminal, meta: Meta) -> D
     status, record = validate_terminal(command, run)
     step = Step(view, meta)
     if run.status.terminal:
-        entry = _identical(view, run, record) if run.status is status else None
-        return Decision(_winner(step, run, entry), None)
+        return Decision(_winner(step, run, _identical(view, run, record)), None)
     digest, _ = check_append(view, run, record)
     result = RunRepairResult(RepairOutcome.STORED, status, step.append(record, digest))
     return Decision(result, None, ended(step, run, record, status, meta))
@@ -35,8 +34,7 @@ def ensure_suspension(view: LaneView, command: EnsureRunSuspension, meta: Meta) 
     record = validate_suspension(command, run)
     step = Step(view, meta)
     if run.status.terminal:
-        same = run.status is RunStatus.SUSPENDED and same_checkpoint(run, command.suspension)
-        entry = _identical(view, run, record) if same else None
+        entry = _identical(view, run, record) if same_checkpoint(run, command.suspension) else None
         return Decision(_winner(step, run, entry), None)
     digest, _ = check_append(view, run, record)
     result = RunRepairResult(RepairOutcome.STORED, RunStatus.SUSPENDED, step.append(record, digest))
@@ -44,7 +42,10 @@ def ensure_suspension(view: LaneView, command: EnsureRunSuspension, meta: Meta) 
 
 
 def _identical(view: LaneView, run: RunState, record: RunRecord) -> KeyEntry | None:
-    """Return the entry of the record that stopped the run when ``record`` is the same."""
+    """Return the entry of the record that stopped the run when ``record`` is the same.
+
+    The same record says the same terminal state, so that needs no look of its own.
+    """
     if record.event_key != run.terminal_key:
         return None
     entry = view.key(record.run_id, record.event_key)
