@@ -23,7 +23,9 @@ POINTS = [
 
 @pytest.mark.guarantee("G1")
 @pytest.mark.parametrize(("call", "number", "after"), POINTS)
-def test_an_owner_killed_at_a_port_call_loses_and_doubles_nothing(call: str, number: int, after: bool) -> None:
+def test_an_owner_killed_at_a_port_call_loses_and_doubles_nothing(
+    call: str, number: int, after: bool
+) -> None:
     system = System(number, owners=1, partitions=2)
     system.begin()
     first = system.processes[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from runlane.contract.errors import TemporaryError
+from runlane.contract.errors import RunlaneError, TemporaryError
 from runlane.owner.ports import Ports
 from runlane.owner.shared import Shared
 from runlane.owner.tasks import Task, TaskKind
@@ -14,10 +14,11 @@ _NEVER: Final = float("inf")
 
 
 class Calls:
-    """Submits tasks whose results are ignored after ``close``."""
+    """Submits tasks whose results are ignored after ``close``. ``faulted`` hears of failures that won't pass."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: Shared, faulted: Callable[[RunlaneError], None]) -> None:
         self._shared = shared
+        self._faulted = faulted
         self._open = True
         self._failures = 0
         self._retries: list[tuple[float, Task]] = []
@@ -53,8 +54,10 @@ class Calls:
                 self._failures = 0
                 then(result)
 
-        def failed(_: TemporaryError) -> None:
-            if self._open:
+        def failed(failure: RunlaneError) -> None:
+            if self._open and not isinstance(failure, TemporaryError):
+                self._faulted(failure)
+            elif self._open:
                 bounds = self._shared.bounds
                 self._retries.append((self._shared.clock.monotonic() + bounds.backoff(self._failures), task))
                 self._failures += 1

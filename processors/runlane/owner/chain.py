@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
+from runlane.contract.errors import RunlaneError
 from runlane.kafka import Message
 from runlane.owner.calls import Calls
 from runlane.owner.flight import Verdict, WriteReply
-from runlane.owner.ports import ChainEnd
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, StopKind
@@ -22,6 +22,7 @@ from runlane.owner.tasks import Task
 from runlane.owner.tenure import Tenure
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
+from runlane.store.chain import ChainEnd
 
 _NEVER: Final = float("inf")
 
@@ -42,7 +43,7 @@ class Chain:
 
     def __init__(self, shared: Shared, partition: int) -> None:
         self._shared = shared
-        self._calls = Calls(shared)
+        self._calls = Calls(shared, self._faulted)
         self._stage: Takeover | Tenure | None = None
         self._troubles = 0
         self._refusals = 0
@@ -211,17 +212,22 @@ class Chain:
         message = f"the database refuses block {header.number} of {header.rows} rows"
         self.stopped(Stop(StopKind.BLOCK_REFUSED, self.partition, message))
 
+    def _faulted(self, failure: RunlaneError) -> None:
+        self.stopped(Stop(StopKind.JOURNAL_FAULT, self.partition, failure.message))
+
     def _recheck(self) -> None:
         self._wake_at = self._shared.clock.monotonic() + self._shared.bounds.recheck
         self._calls.read(lambda ports: ports.store.end(self.partition), self._rechecked)
 
     def _rechecked(self, end: ChainEnd) -> None:
         """Take over again when the chain has changed; over a missing block only after a repair."""
+        kind = None if self.stop is None else self.stop.kind
         generation, hashed = self._end_seen
-        repaired = end.generation != generation
-        missing = self.stop is not None and self.stop.kind is StopKind.BLOCK_MISSING
-        if repaired or (not missing and hashed != (b"" if end.header is None else end.header.hash)):
+        moved = hashed != (b"" if end.header is None else end.header.hash)
+        if end.generation != generation or (moved and kind is not StopKind.BLOCK_MISSING):
             self.take()
+        elif kind is StopKind.JOURNAL_FAULT:
+            self.retake()
 
     def _leave_if_drained(self) -> None:
         if self.phase is Phase.LEAVING and isinstance(self._stage, Tenure) and self._stage.drained:
@@ -241,7 +247,7 @@ class Chain:
         elif self._stage is not None:
             self._shared.io.pause(self.partition)
         self._calls.close()
-        self._calls = Calls(self._shared)
+        self._calls = Calls(self._shared, self._faulted)
         self._stage = None
         self._shared.cache.drop(self.partition)
         self._wake_at = _NEVER

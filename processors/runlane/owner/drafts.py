@@ -7,9 +7,10 @@ from datetime import datetime
 
 from runlane.owner.batch import Batch, message_digest
 from runlane.owner.config import LOGIC_VERSION
-from runlane.owner.ports import ChainEnd, LogFacts, LogShape, Ports
+from runlane.owner.ports import LogFacts, LogShape, Ports
 from runlane.owner.stops import StopKind
 from runlane.store.block import BlockHeader, BlockKind, Draft, LogId
+from runlane.store.chain import ChainEnd
 
 NOTHING_DECIDED = -1
 """The tip of a partition without a block."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from runlane.contract.errors import TemporaryError
+from runlane.contract.errors import RunlaneError
 from runlane.owner.ports import ClockPort
 from runlane.owner.tasks import Io, Task, TaskKind
 
@@ -62,6 +62,6 @@ class Eraser:
         else:
             self._wake_at = self._clock.monotonic() + _POLL_SECONDS
 
-    def _failed(self, _: TemporaryError) -> None:
+    def _failed(self, _: RunlaneError) -> None:
         self._running = False
         self._wake_at = self._clock.monotonic() + _POLL_SECONDS

@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from runlane.contract.errors import TemporaryError
-from runlane.owner.ports import ChainTip, InsertReport, StorePort
+from runlane.owner.ports import InsertReport, StorePort
 from runlane.store.block import BlockHeader, SealedBlock
+from runlane.store.chain import ChainTip
 
 
 class Verdict(StrEnum):

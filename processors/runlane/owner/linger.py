@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from runlane.contract.errors import TemporaryError
+from runlane.contract.errors import RunlaneError
 from runlane.owner.config import Bounds
 from runlane.owner.flight import WriteReply
 from runlane.owner.ports import ClockPort, InsertReport
@@ -56,5 +56,5 @@ class Linger:
         eased = self.seconds / 2 if self.seconds > _FIRST else 0.0
         self.seconds = max(wanted, eased)
 
-    def _failed(self, _: TemporaryError) -> None:
+    def _failed(self, _: RunlaneError) -> None:
         self._checking = False

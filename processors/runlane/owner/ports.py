@@ -14,10 +14,9 @@ from typing import Protocol
 from runlane.contract.codec import Headers
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry
-from runlane.contract.values import CommittedRecord
 from runlane.kafka import Polled
-from runlane.store.block import BlockHeader, LogId, SealedBlock
-from runlane.store.rows import Answer
+from runlane.store.block import LogId, SealedBlock
+from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 
 
 class OutTopic(StrEnum):
@@ -59,33 +58,6 @@ class LogFacts:
     tip_digest: bytes | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChainEnd:
-    """The last block of a partition's chain, the chain's current generation, the server's time of the read."""
-
-    generation: int
-    header: BlockHeader | None
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class ChainTip:
-    """The newest block from some number on (-1 and no hash for none), read like ``ChainEnd``."""
-
-    generation: int
-    number: int
-    hash: bytes
-    time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class OutboxPage:
-    """What blocks have to send, in block and row order, and the last position they decide."""
-
-    items: Sequence[Answer | CommittedRecord]
-    last_position: int
-
-
 class InsertReport(StrEnum):
     """What an insert said. ``ACKED`` does not mean that the block is ours: a losing insert reports success too.
 
@@ -101,7 +73,10 @@ class InsertReport(StrEnum):
 
 
 class StorePort(Protocol):
-    """The journal. Called from worker threads; a read raises ``Unavailable`` when the database does not answer."""
+    """The journal. Called from worker threads.
+
+    A read raises ``Unavailable`` when the database does not answer, ``JournalFault`` when its answer makes no sense.
+    """
 
     def end(self, partition: int) -> ChainEnd:
         """Return the end of a partition's chain."""

@@ -11,7 +11,8 @@ from datetime import timedelta
 
 from runlane.contract.errors import Unavailable
 from runlane.owner.config import Bounds
-from runlane.owner.ports import ChainEnd, Ports
+from runlane.owner.ports import Ports
+from runlane.store.chain import ChainEnd
 
 _STEP_SECONDS = 1.0
 

@@ -26,7 +26,7 @@ class StopKind(StrEnum):
     LOGIC_TOO_OLD = "logic_too_old"
     BLOCK_MISSING = "block_missing"
     BLOCK_REFUSED = "block_refused"
-    CHAIN_BROKEN = "chain_broken"
+    JOURNAL_FAULT = "journal_fault"
     DECISION_FAILED = "decision_failed"
 
 
@@ -43,7 +43,7 @@ ANSWERS: Final = {
     StopKind.LOGIC_TOO_OLD: "runlane owner (of a newer release)",
     StopKind.BLOCK_MISSING: "runlane repair",
     StopKind.BLOCK_REFUSED: "runlane inspect",
-    StopKind.CHAIN_BROKEN: "runlane verify",
+    StopKind.JOURNAL_FAULT: "runlane verify",
     StopKind.DECISION_FAILED: "runlane inspect",
 }
 """The command that answers each stop."""

@@ -9,12 +9,13 @@ from runlane.owner import drafts
 from runlane.owner.calls import Calls
 from runlane.owner.config import LOGIC_VERSION
 from runlane.owner.drafts import Adoption, Ownership, Survey
-from runlane.owner.ports import LogFacts, OutboxPage
+from runlane.owner.ports import LogFacts
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, check_before_claim, check_log
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
+from runlane.store.chain import OutboxPage
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from runlane.contract.errors import TemporaryError
+from runlane.contract.errors import JournalFault, RunlaneError, TemporaryError
 from runlane.kafka import Message
 from runlane.owner.ports import Outgoing, Ports
 
@@ -30,16 +30,16 @@ class Task:
     kind: TaskKind
     call: Callable[[Ports], Any]
     then: Callable[[Any], None]
-    failed: Callable[[TemporaryError], None]
+    failed: Callable[[RunlaneError], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A task's end: its result, or the temporary failure it met."""
+    """A task's end: its result, or the failure it met."""
 
     task: Task
     result: Any
-    failure: TemporaryError | None
+    failure: RunlaneError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,8 @@ class Io(Protocol):
 
 
 def run(task: Task, ports: Ports) -> Done:
-    """Make a task's port calls. Whatever is not a temporary failure is a fault of ours and propagates."""
+    """Make a task's port calls. What is neither a temporary failure nor the journal's is a fault of ours: it propagates."""
     try:
         return Done(task, task.call(ports), None)
-    except TemporaryError as failure:
+    except (TemporaryError, JournalFault) as failure:
         return Done(task, None, failure)

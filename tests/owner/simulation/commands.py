@@ -21,7 +21,9 @@ AT = datetime(2026, 3, 1, 9, 0, 0, tzinfo=UTC)
 AGENT = "agent.sim"
 
 
-def record(run_id: str, session_id: str, key: str, *, type_: str = "planner_note", payload: bytes = b"{}") -> RunRecord:
+def record(
+    run_id: str, session_id: str, key: str, *, type_: str = "planner_note", payload: bytes = b"{}"
+) -> RunRecord:
     """A record of the simulated agent."""
     return RunRecord(
         event_key=key,
@@ -56,7 +58,9 @@ def start_root(run_id: str, session_id: str, receipt: ClaimReceipt | None) -> St
 def start_one_shot(run_id: str) -> StartOneShotRun:
     """The start of a sessionless run."""
     run = RunStart(run_id=run_id, agent_id=AGENT, started_at=AT)
-    return StartOneShotRun(run, record(run_id, "", "start", type_="run_started", payload=RunStarted().encode()))
+    return StartOneShotRun(
+        run, record(run_id, "", "start", type_="run_started", payload=RunStarted().encode())
+    )
 
 
 def append(run_id: str, session_id: str, number: int, after_key: str = "") -> AppendRunRecord:

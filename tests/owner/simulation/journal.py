@@ -9,8 +9,9 @@ from datetime import datetime
 from runlane.contract.decide import LaneState
 from runlane.contract.state import Changes, KeyEntry
 from runlane.contract.values import CommittedRecord
-from runlane.owner.ports import ChainEnd, ChainTip, InsertReport, OutboxPage
+from runlane.owner.ports import InsertReport
 from runlane.store.block import SealedBlock
+from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.rows import Answer
 from tests.owner.simulation.world import World
 
@@ -142,7 +143,9 @@ class Journal:
 
     def _tombstone(self, lane: str) -> int:
         return min(
-            block.header.number for block, answer, made in self.changes() if answer.lane == lane and made.purged
+            block.header.number
+            for block, answer, made in self.changes()
+            if answer.lane == lane and made.purged
         )
 
     def load_lane(self, lane: str, max_bytes: int) -> LaneState:

@@ -15,17 +15,15 @@ from runlane.owner.batch import Decide
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
 from runlane.owner.ports import (
-    ChainEnd,
-    ChainTip,
     InsertReport,
     LogFacts,
     LogShape,
     Outgoing,
-    OutboxPage,
     Ports,
 )
 from runlane.owner.tasks import Event, Fetched, FetchFailed, Task, run
 from runlane.store.block import SealedBlock
+from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from tests.owner.simulation.broker import Broker
 from tests.owner.simulation.journal import InsertFate, Journal
 from tests.owner.simulation.world import START, World
@@ -287,9 +285,7 @@ class SimStore:
             "load_lanes", lambda: {lane: journal.load_lane(lane, max_bytes) for lane in lanes}
         )
 
-    def load_keys(
-        self, lane: str, pairs: Sequence[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], KeyEntry]:
+    def load_keys(self, lane: str, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], KeyEntry]:
         journal = self._process.journal
         return self._process.read_call("load_keys", lambda: journal.load_keys(lane, pairs))
 
