@@ -1,0 +1,153 @@
+"""The owner on its real parts: the embedded broker and the embedded engine, in this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from runlane.contract.codec import command_headers, decode_outcome, encode_command
+from runlane.contract.commands import Command, CreateSession, EndSession, PurgeSession
+from runlane.contract.outcomes import Outcome
+from runlane.contract.partitioner import partition_for
+from runlane.contract.topics import Topics
+from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, KafkaConfig, Message, Partition, Producer
+from runlane.owner.config import OwnerConfig
+from runlane.owner.journal_store import JournalStore
+from runlane.owner.kafka_log import KafkaLog
+from runlane.owner.owner import Owner, SystemClock, SystemIds
+from runlane.owner.ports import Ports
+from runlane.owner.stops import StopKind
+from runlane.store.block import LogId
+from runlane.store.engine import ClientPool, connect
+from runlane.store.migrate import migrate
+from tests.owner.simulation.clients import HOST_KEYS, RECEIPT_KEYS, Script
+
+TOPICS = Topics(partitions=2)
+EMBEDDED = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
+CONFIG = OwnerConfig(host_keys=HOST_KEYS, receipt_keys=RECEIPT_KEYS, adopts=EMBEDDED)
+PATIENCE = 20.0
+
+
+@dataclass
+class Running:
+    """An owner in a thread of its own."""
+
+    owner: Owner
+    log: KafkaLog
+    thread: threading.Thread
+
+    def stop(self) -> None:
+        """Stop it cleanly."""
+        self.owner.stop()
+        self.thread.join(PATIENCE)
+        assert not self.thread.is_alive()
+        self.log.close()
+
+
+@dataclass
+class Journal:
+    """One directory of the embedded engine."""
+
+    pool: ClientPool
+    id: str
+
+
+@contextmanager
+def journal(path: Path) -> Iterator[Journal]:
+    """Open and migrate a directory."""
+    pool = connect(f"chdb://{path}")
+    try:
+        yield Journal(pool, migrate(pool))
+    finally:
+        pool.close()
+
+
+@contextmanager
+def broker() -> Iterator[KafkaConfig]:
+    """Start an empty broker with every topic."""
+    with EmbeddedBroker({topic.name: topic.partitions for topic in TOPICS.all()}) as running:
+        yield KafkaConfig(running.bootstrap)
+
+
+def start_owner(kafka: KafkaConfig, held: Journal, log_name: str, config: OwnerConfig = CONFIG) -> Running:
+    """Run an owner of all partitions; ``log_name`` is what the embedded broker is known by."""
+    log = KafkaLog(kafka, topics=TOPICS, group=GroupSettings("owners"), log=LogId("embedded", log_name))
+    store = JournalStore(held.pool, held.id, max_execution=config.bounds.max_execution)
+    owner = Owner(config, Ports(log, store, SystemClock(), SystemIds()))
+    thread = threading.Thread(target=owner.run, daemon=True)
+    thread.start()
+    return Running(owner, log, thread)
+
+
+@dataclass
+class Worker:
+    """Sends commands and waits for their outcomes; reads everything that the owner sends."""
+
+    kafka: KafkaConfig
+    messages: dict[str, list[Message]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._count = 0
+        self._outcomes: dict[str, Outcome] = {}
+        self._producer = Producer(self.kafka)
+        self._consumer = Consumer(self.kafka, group=GroupSettings("worker"))
+        topics = (TOPICS.outcomes, TOPICS.records, TOPICS.rejected)
+        self._consumer.assign(
+            {Partition(topic.name, number): 0 for topic in topics for number in range(topic.partitions)}
+        )
+
+    def close(self) -> None:
+        """Let the connections go."""
+        self._producer.close()
+        self._consumer.close()
+
+    def play(self, script: Script) -> None:
+        """Run a client script of the simulation to its end."""
+        asked = next(script)
+        while True:
+            names = [self.send(lane, command) for lane, command in asked]
+            found = [self.outcome(name) for name in names]
+            try:
+                asked = script.send(found)
+            except StopIteration:
+                return
+
+    def send(self, lane: str, command: Command) -> str:
+        """Produce a command; return its correlation id."""
+        self._count += 1
+        name = f"{id(self)}-{self._count}"
+        key, body = lane.encode(), encode_command(command)
+        host = isinstance(command, CreateSession | EndSession | PurgeSession)
+        signature = HOST_KEYS.sign_host(key, body) if host else None
+        self.produce(key, body, command_headers(name, self._count % TOPICS.partitions, signature))
+        return name
+
+    def produce(self, key: bytes, body: bytes | None, headers: list[tuple[str, bytes]]) -> None:
+        """Produce raw bytes into the key's partition."""
+        partition = partition_for(key, TOPICS.partitions)
+        self._producer.produce(TOPICS.commands.name, body, key=key, headers=headers, partition=partition)
+
+    def outcome(self, name: str) -> Outcome:
+        """Wait for a command's outcome."""
+        deadline = time.monotonic() + PATIENCE
+        while name not in self._outcomes:
+            assert time.monotonic() < deadline, f"no outcome of {name}"
+            self.listen(0.1)
+        return self._outcomes[name]
+
+    def listen(self, seconds: float) -> None:
+        """Take what has arrived, waiting for a first message."""
+        for message in self._consumer.poll(1_000, seconds).messages:
+            self.messages.setdefault(message.topic, []).append(message)
+            if message.topic == TOPICS.outcomes.name:
+                outcome = decode_outcome(message.value)
+                self._outcomes[outcome.correlation_id] = outcome
+
+
+def tight(config: OwnerConfig = CONFIG, **bounds: float) -> OwnerConfig:
+    """Return a config with other bounds."""
+    return replace(config, bounds=replace(config.bounds, **bounds))
