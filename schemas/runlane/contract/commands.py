@@ -1,6 +1,6 @@
 """The commands that a lane decides (contract 1.12; design, Words).
 
-A value here may be invalid: ``runlane.contract.validate`` says so, first at the client and again at the owner.
+A value here may be invalid: ``runlane.contract.validate`` says so, at the client and again at the owner.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from runlane.contract.values import RunRecord, RunStart, RunStatus, RunSuspensio
 
 @dataclass(frozen=True, slots=True)
 class ClaimReceipt:
-    """Proof that a run id was claimed for a lane: where the claim is journaled, signed with the owners' key."""
+    """Proof that a run id was claimed for a lane: where that is journaled, signed with the owners' key."""
 
     run_id: str
     lane: str
@@ -33,7 +33,7 @@ class ClaimRun:
 
 @dataclass(frozen=True, slots=True)
 class StartRootRun:
-    """Start a session-backed root run; ``canceled`` is used only when the session has ended (contract 2.3)."""
+    """Start a session-backed root run; ``canceled`` is used only in an ended session (contract 2.3)."""
 
     run: RunStart
     started: RunRecord | None
@@ -72,7 +72,7 @@ class StartOneShotChildRun:
 
 @dataclass(frozen=True, slots=True)
 class AppendRunRecord:
-    """Append an ordinary record; ``after_key`` names the event key it follows (contract 2.6; design, Wire formats)."""
+    """Append an ordinary record; ``after_key`` names the event key it follows (contract 2.6; design)."""
 
     record: RunRecord | None
     after_key: str = ""
@@ -161,7 +161,7 @@ Command = ClaimRun | StartCommand | RunCommand | HostCommand
 
 @dataclass(frozen=True, slots=True)
 class CommandEnvelope:
-    """A command with what its answer needs: ``correlation_id`` (1 to 64 ASCII characters) and reply partition.
+    """A command with what its answer needs: ``correlation_id`` (1 to 64 ASCII characters), reply partition.
 
     Both travel as message headers, so a body that cannot be decoded is answered too.
     """

@@ -278,7 +278,7 @@ class TopicMismatch(RunlaneError):
 
 
 class SchemaDrift(RunlaneError):
-    """The database's tables are not the ones that this release makes: it was migrated by another, or altered."""
+    """The database's tables are not those that this release makes: migrated by another, or altered."""
 
     code = "schema_drift"
 

@@ -21,7 +21,7 @@ class RepairOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AppendResult:
-    """A record's id, whether this call wrote it, and the session's state now (empty for a sessionless run)."""
+    """A record's id, whether this call wrote it, and the session's state now (empty if sessionless)."""
 
     id: str = ""
     inserted: bool = False
@@ -114,7 +114,7 @@ Result = (
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The journaled answer of the command at ``position`` of ``partition``: a result, or an error, never both."""
+    """The journaled answer of the command at ``position`` of ``partition``: result or error, never both."""
 
     correlation_id: str
     partition: int

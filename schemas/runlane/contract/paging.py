@@ -23,7 +23,7 @@ def check_limit(limit: int) -> int:
 def parse_cursor(cursor: str) -> int:
     """Return the number after which a page of records begins, 0 for the empty cursor.
 
-    The cursors are ``seq`` and ``lane_seq`` in decimal. Raises ``InvalidCommand`` for 0, a sign, or any other text.
+    The cursors are ``seq`` and ``lane_seq`` in decimal. Raises ``InvalidCommand`` for 0, a sign, other text.
     """
     if not cursor:
         return 0
@@ -37,8 +37,8 @@ def cut_page(
 ) -> Page:
     """Return the page that ``records`` begin with; ``number`` gives a record's cursor.
 
-    At most ``limit`` records and ``MAX_PAGE_BYTES`` of payload, but one record always. ``records`` must go on for one
-    record beyond the page when there are more: ``next_cursor`` is empty exactly when they end with it.
+    At most ``limit`` records and ``MAX_PAGE_BYTES`` of payload, but one record always. ``records`` must go on
+    for one record beyond the page if there are more: ``next_cursor`` is empty exactly when they end with it.
     """
     page: list[CommittedRecord] = []
     size = 0

@@ -1,4 +1,4 @@
-"""The state of one lane, as ``decide`` reads it and as the journal's rows rebuild it (design, Deciding; G9)."""
+"""The state of one lane, as ``decide`` reads it and the journal's rows rebuild it (design, Deciding; G9)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RunClaim:
 
 @dataclass(frozen=True, slots=True)
 class KeyEntry:
-    """A used event key: the record's ``seq`` and the digest of all that record equality compares (contract 2.1)."""
+    """A used event key: the record's ``seq`` and the digest of all that equality compares (contract 2.1)."""
 
     seq: int
     digest: bytes

@@ -91,7 +91,7 @@ class RunSuspension:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """A record as its writer supplies it (contract 1.7). ``timestamp`` is an aware instant of whole milliseconds."""
+    """A record as its writer supplies it (contract 1.7); ``timestamp`` is aware, in whole milliseconds."""
 
     event_key: str = ""
     run_id: str = ""
@@ -107,8 +107,8 @@ class RunRecord:
 class CommittedRecord:
     """A record, or a lane event, as it was committed.
 
-    ``seq`` is gapless per run and is the record's id; ``lane_seq`` is gapless per lane. A lane event (session created,
-    ended, purged) has no run: ``run_id`` is empty and ``seq`` is 0. ``session_status`` is that at the write.
+    ``seq`` is gapless per run and is the record's id; ``lane_seq`` is gapless per lane. A lane event (session
+    created, ended, purged) has no run: ``run_id`` is empty, ``seq`` is 0. ``session_status`` is the write's.
     """
 
     lane: str

@@ -30,6 +30,7 @@ from runlane.contract.validate.starts import (
     validate_one_shot_start,
     validate_root_start,
 )
+from runlane.contract.validate.types import check_types
 
 
 def validate_before_send(command: Command) -> None:
@@ -38,6 +39,7 @@ def validate_before_send(command: Command) -> None:
     Raises ``InvalidCommand`` or ``RunRecordOwnerMismatch``. For a command on a run these are only identifiers
     and sizes, because an unknown run is reported before its other rules (contract 2.7 to 2.10).
     """
+    check_types(command)
     match command:
         case AppendRunRecord():
             validate_append(command)
