@@ -257,13 +257,9 @@ def _one_shots(make: JournalMaker) -> None:
 
 
 def erase(rows: list[Row], lane: str) -> list[Row]:
-    """Drop what the erase of a purged lane drops: everything but tombstone and claims up to the tombstone."""
+    """Drop what the erase of a purged lane drops: all before the purge's answer, event and tombstone."""
     (stone,) = [row for row in rows if row.kind == "tombstone" and row.lane == lane]
-    return [
-        row
-        for row in rows
-        if row.lane != lane or row.kind in {"tombstone", "claim"} or row.block > stone.block
-    ]
+    return [row for row in rows if row.lane != lane or (row.block, row.row) >= (stone.block, stone.row - 2)]
 
 
 def sound_journal() -> list[Row]:

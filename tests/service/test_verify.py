@@ -267,7 +267,7 @@ def rows_of_a_purged_lane(rows: Rows) -> Rows:
 
 
 def records_after_a_purge(rows: Rows) -> Rows:
-    row = the(rows, kind="answer", lane="s/purged")
+    row = the(rows, kind="answer", lane="s/purged", code="session_purged")
     ghost = the(erase_nothing(), kind="record", run_id="secret", seq=2)
     return [*rows, ghost._replace(block=row.block, time=row.time, row=2)]
 

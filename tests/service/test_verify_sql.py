@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from clickhouse_connect.driver.client import Client
 
+from runlane.contract.times import micros
 from runlane.service.verify import source, verify_journal
 from runlane.service.verify.rows import COLUMNS
 from runlane.store.engine import connect
@@ -26,7 +27,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 
 def fill(client: Client, rows: Rows) -> None:
     client.command("TRUNCATE TABLE journal")
-    late = datetime.now(UTC) + timedelta(hours=1)
+    late = micros(datetime.now(UTC) + timedelta(hours=1))
     names = [*COLUMNS, "not_after"]
     client.insert("journal", [[*row, late] for row in rows], column_names=names)
 

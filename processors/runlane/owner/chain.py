@@ -54,6 +54,12 @@ class Chain:
         self.stop: Stop | None = None
         self.tag = 0
 
+    @property
+    def waiting(self) -> bool:
+        """Whether progress is due: the chain is being taken over, or commands wait; for health, from any thread."""
+        stage = self._stage
+        return stage.waiting if isinstance(stage, Tenure) else self.phase in (Phase.WAITING, Phase.TAKING)
+
     def take(self) -> None:
         """Begin to take the chain over."""
         self._end(Phase.TAKING)

@@ -93,6 +93,11 @@ class Owner:
         """The accounted memory of the cached lanes."""
         return self._loop.core.cache.accounted_bytes
 
+    @property
+    def waiting(self) -> bool:
+        """Whether progress is due: a chain is being taken over, or commands wait."""
+        return any(chain.waiting for chain in list(self._loop.core.chains.values()))
+
     def phases(self) -> Mapping[int, Phase]:
         """Return where each partition that this owner has or had stands."""
         return {number: chain.phase for number, chain in list(self._loop.core.chains.items())}

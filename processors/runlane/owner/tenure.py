@@ -52,6 +52,12 @@ class Tenure:
         """Whether nothing is in flight and everything arrived."""
         return self.writer.flight is None and self.sender.drained
 
+    @property
+    def waiting(self) -> bool:
+        """Whether there is work that is not committed and sent, so that progress is due."""
+        deciding = self._deciding
+        return deciding.pending_bytes > 0 or deciding.batch is not None or not self.drained
+
     def leave(self) -> None:
         """Decide no more; what is decided and not in flight is dropped, for the next owner to decide."""
         self.leaving = True

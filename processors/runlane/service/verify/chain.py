@@ -12,6 +12,7 @@ from runlane.service.verify.rows import Header, Row
 
 _REMOVED_BY_PURGE = frozenset({"answer", "record", "run", "session", "checkpoint"})
 _STATE = _REMOVED_BY_PURGE - {"answer"}
+_PURGE_ROWS = 2
 
 
 class ChainCheck:
@@ -92,15 +93,10 @@ class ChainCheck:
         """Pass rows on, and report those that a purge should have removed or that came after one."""
         for row in rows:
             stone = self._purges.get(row.lane)
-            if stone is not None and row.lane not in self._haunted:
-                own = row.block == stone[0]
-                event = own and row.type == "session_purged"
-                before = (row.block, row.row) < stone and row.kind in _REMOVED_BY_PURGE
-                after = (row.block, row.row) > stone and row.kind in _STATE
-                if (before and not own) or (own and before and row.kind in _STATE and not event) or after:
-                    self._haunted.add(row.lane)
-                    place = Place(row.partition, row.block, row.lane)
-                    self._report.add(place.fault("purged_rows", "rows of a purged lane are there"))
+            if stone is not None and row.lane not in self._haunted and _is_ghost(row, stone):
+                self._haunted.add(row.lane)
+                place = Place(row.partition, row.block, row.lane)
+                self._report.add(place.fault("purged_rows", "rows of a purged lane are there"))
             yield row
 
     def _missing(self, first: int, last: int) -> None:
@@ -109,6 +105,17 @@ class ChainCheck:
 
     def _fault(self, block: int, code: str, message: str) -> None:
         self._report.add(Place(self._partition, block).fault(code, message))
+
+
+def _is_ghost(row: Row, stone: tuple[int, int]) -> bool:
+    """Whether a purged lane's row should have been erased, or came after the tombstone.
+
+    The purge's own answer and event, which stand before the tombstone, stay; so do later answers: refusals.
+    """
+    block, number = stone
+    if (row.block, row.row) < (block, number - _PURGE_ROWS):
+        return row.kind in _REMOVED_BY_PURGE
+    return (row.block, row.row) > stone and row.kind in _STATE
 
 
 def _blocks(rows: Iterable[Row]) -> Iterator[list[Row]]:

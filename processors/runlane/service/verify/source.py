@@ -15,7 +15,7 @@ _SETTINGS: Final = {
     "preferred_block_size_bytes": 4 * 1024 * 1024,
 }
 _ROW_BYTES: Final = 256
-_WINDOW_BYTES: Final = 32 * 1024 * 1024
+_WINDOW_BYTES: Final = 128 * 1024 * 1024
 _BUCKET_ROWS: Final = 100_000
 _LIFECYCLE: Final = ", ".join(f"'{kind}'" for kind in LIFECYCLE)
 _NARROW_BODY: Final = (
