@@ -46,7 +46,7 @@ WHERE {_COMMITS} AND partition = {{partition:UInt32}} AND position > {{after:Int
 ORDER BY block LIMIT {{limit:UInt32}}
 """
 _SIZES: Final = """
-SELECT block, sum(length(body)) FROM journal
+SELECT block, sum(size) FROM journal
 WHERE partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:UInt64} AND kind IN ('answer', 'record')
 GROUP BY block
 """

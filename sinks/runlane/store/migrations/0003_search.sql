@@ -1,5 +1,5 @@
 -- Latest run states for search_runs: filled out of the journal block by block, never part of a commit, rebuilt at will.
--- A run's key never changes, so filling twice changes nothing and the newest state of a run replaces the ones before.
+-- A run's start never changes, so filling twice changes nothing and the newest state of a run replaces the ones before.
 CREATE TABLE IF NOT EXISTS run_search
 (
     run_id              String,
@@ -10,13 +10,14 @@ CREATE TABLE IF NOT EXISTS run_search
     status              LowCardinality(String),
     start_outcome       LowCardinality(String),
     started_at          Int64,
+    newest_first        Int64 MATERIALIZED -started_at,
     updated_at          Int64,
     labels              Map(String, String),
     cancellation_reason String,
     block               UInt64
 )
 ENGINE = ReplacingMergeTree(block)
-ORDER BY (started_at, run_id);
+ORDER BY (newest_first, run_id);
 
 -- The last block of each partition that run_search holds, and the time of that block.
 CREATE TABLE IF NOT EXISTS run_search_progress
