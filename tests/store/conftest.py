@@ -1,0 +1,61 @@
+"""A migrated journal on the embedded engine, and on a server: the endpoint of another process."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from runlane.store import ClientPool, connect, migrate
+from tests.store.make import Chain
+
+TABLES = ("journal", "chains", "run_search", "run_search_progress")
+PASSWORD = "s3cret"
+
+
+class Server:
+    """The endpoint as a process of its own, which plays a ClickHouse server."""
+
+    def __init__(self, path: Path) -> None:
+        command = [sys.executable, "-m", "runlane.store.endpoint", "--path", str(path), "--password", PASSWORD]
+        self.process = subprocess.Popen([*command, "--writable"], stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.url = self.process.stdout.readline().strip()
+
+    @property
+    def dsn(self) -> str:
+        return self.url.replace("http://", f"http://default:{PASSWORD}@") + "/default"
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(30)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module", params=["embedded", "server"])
+def pool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClientPool]:
+    """A migrated database; one engine a process, so a module's tests share it."""
+    path = tmp_path_factory.mktemp("clickhouse")
+    server = Server(path) if request.param == "server" else None
+    opened = connect(f"chdb://{path}" if server is None else server.dsn)
+    migrate(opened)
+    yield opened
+    opened.close()
+    if server is not None:
+        server.stop()
+
+
+@pytest.fixture
+def journal(pool: ClientPool) -> ClientPool:
+    """The module's database, emptied."""
+    for table in TABLES:
+        pool.command(f"TRUNCATE TABLE {table} SYNC")
+    return pool
+
+
+@pytest.fixture
+def chain(journal: ClientPool) -> Chain:
+    """An empty chain of partition 0."""
+    return Chain(journal, "journal-id")
