@@ -156,6 +156,7 @@ def test_nothing_of_a_purged_session_is_read(world: World) -> None:
 
 
 @pytest.mark.case("C245")
+@pytest.mark.guarantee("G7")
 def test_a_purged_session_starts_nothing_ever_again(world: World) -> None:
     world.stopped_run()
     purge(world)

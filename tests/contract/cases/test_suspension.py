@@ -106,6 +106,7 @@ def test_an_ended_run_is_not_suspended(world: World, status: RunStatus) -> None:
 
 
 @pytest.mark.case("C166")
+@pytest.mark.guarantee("G8")
 def test_checkpoint_bytes_come_back_identical(world: World) -> None:
     world.run()
     data = bytes(range(256)) * 3 + b"\x00"

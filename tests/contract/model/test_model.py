@@ -268,8 +268,14 @@ def inserts(result: Any) -> bool:
 
 QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 
-TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=40, stateful_step_count=40, **QUIET)
+
+@pytest.mark.guarantee("G2")
+@pytest.mark.guarantee("G3")
+@pytest.mark.guarantee("G4")
+@pytest.mark.guarantee("G6")
+@pytest.mark.guarantee("G9")
+class TestLanes(Lanes.TestCase):
+    settings = settings(max_examples=40, stateful_step_count=40, **QUIET)
 
 
 @pytest.mark.slow

@@ -159,6 +159,7 @@ class LaneState(_Layer):
         for pair in asked:
             entry = found.get(pair)
             if entry is None:
+                self._bytes += _KEY_BYTES + len(pair[1])
                 self._absent.add(pair)
             else:
                 self._put_key(*pair, entry)
@@ -176,9 +177,10 @@ class LaneState(_Layer):
 
     def _put_key(self, run_id: str, event_key: str, entry: KeyEntry) -> None:
         super()._put_key(run_id, event_key, entry)
-        self._bytes += _KEY_BYTES + len(event_key)
-        if self._absent:
-            self._absent.discard((run_id, event_key))
+        if (run_id, event_key) in self._absent:
+            self._absent.remove((run_id, event_key))
+        else:
+            self._bytes += _KEY_BYTES + len(event_key)
 
 
 class Overlay(_Layer):
