@@ -9,6 +9,7 @@ import pytest
 
 from runlane.store import ClientPool, connect, migrate
 from tests.store.make import Chain
+from tests.store.world import World
 
 TABLES = ("journal", "chains", "run_search", "run_search_progress")
 PASSWORD = "s3cret"
@@ -59,3 +60,9 @@ def journal(pool: ClientPool) -> ClientPool:
 def chain(journal: ClientPool) -> Chain:
     """An empty chain of partition 0."""
     return Chain(journal, "journal-id")
+
+
+@pytest.fixture
+def world(journal: ClientPool) -> World:
+    """A journal without a block, and what an owner does with it."""
+    return World(journal)
