@@ -9,7 +9,7 @@ from runlane.contract.state import Changes, KeyEntry, LaneView, RunClaim, RunSta
 
 _LANE_BYTES: Final = 1_200
 _RUN_BYTES: Final = 1_600
-_KEY_BYTES: Final = 320
+_KEY_BYTES: Final = 240
 
 
 class KeysNotLoaded(LookupError):
