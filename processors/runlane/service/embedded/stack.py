@@ -1,0 +1,120 @@
+"""All parts in one process: broker, engine, owner, read API, ClickHouse endpoint."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Final, Self
+
+from runlane.client import Connection
+from runlane.contract.codec import Codec
+from runlane.contract.errors import Unavailable
+from runlane.contract.topics import EMBEDDED_PARTITIONS, Topics
+from runlane.gateway import Access, Role, Token, create_app
+from runlane.gateway.auth import LOOPBACK_HOSTS
+from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
+from runlane.owner.config import OwnerConfig
+from runlane.owner.stops import StopKind
+from runlane.service.api_server import ApiServer
+from runlane.service.embedded.folder import ENGINE_FOLDER, DataFolder, Secrets
+from runlane.service.owner_thread import OwnerParts, OwnerThread
+from runlane.store.async_reader import AsyncJournalReader
+from runlane.store.block import LogId
+from runlane.store.endpoint import Endpoint, EndpointConfig
+from runlane.store.engine import ClientPool, connect, connection_string
+from runlane.store.migrate import migrate
+from runlane.store.self_test import self_test
+
+_HOST: Final = "127.0.0.1"
+_CLUSTER: Final = "embedded"
+_OPEN_SECONDS: Final = 120.0
+_READ_THREADS: Final = 2
+ADOPTS: Final = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
+"""The embedded broker is empty at each start and keeps 5 MB a partition, so these are its everyday life."""
+
+
+class EmbeddedStack:
+    """The running stack of a data folder: ``with EmbeddedStack(folder) as stack: stack.connection.api``.
+
+    ``port`` is that of the read API; 0 takes a free one. Raises ``Unavailable`` when a part does not start,
+    ``SchemaDrift`` and ``UnsafeEngine`` when the folder's journal must not be used.
+    """
+
+    def __init__(self, folder: DataFolder, *, port: int = 0) -> None:
+        self._folder = folder
+        self._port = port
+        self._topics = Topics(partitions=EMBEDDED_PARTITIONS)
+        self._parts = ExitStack()
+        self.pool: ClientPool
+        self.owner: OwnerThread
+        self.connection: Connection
+
+    def __enter__(self) -> Self:
+        """Start every part, then tell other processes where they are."""
+        with ExitStack() as starting:
+            self._start(starting)
+            self._parts = starting.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop: first who asks, then who answers, the engine last."""
+        self._folder.connection_file.unlink(missing_ok=True)
+        self._parts.close()
+
+    def _start(self, parts: ExitStack) -> None:
+        keys = self._folder.secrets()
+        self.pool = connect(self._folder.engine_dsn)
+        parts.callback(self.pool.close)
+        journal_id = migrate(self.pool)
+        self_test(self.pool)
+        endpoint = parts.enter_context(self._endpoint(keys))
+        broker = parts.enter_context(
+            EmbeddedBroker({topic.name: topic.partitions for topic in self._topics.all()})
+        )
+        # The broker has no identity of its own, and is another one each time.
+        log = LogId(_CLUSTER, secrets.token_hex(16))
+        self.owner = parts.enter_context(OwnerThread(self._owner_parts(broker, journal_id, keys, log)))
+        reader = AsyncJournalReader(self.pool, threads=_READ_THREADS)
+        parts.callback(reader.close)
+        tokens = (Token(keys.worker_token, Role.WORKER), Token(keys.host_token, Role.HOST))
+        app = create_app(reader, Access(tokens, LOOPBACK_HOSTS), ready=self._ready)
+        api = parts.enter_context(ApiServer(app, (_HOST, self._port)))
+        self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
+        client_tokens, host_key = keys.for_clients()
+        self.connection = Connection(
+            kafka=broker.bootstrap,
+            topic_prefix=self._topics.prefix,
+            log_id=log.topic_id,
+            api=api.url,
+            clickhouse=endpoint.url,
+            tokens=client_tokens,
+            clickhouse_password=keys.clickhouse_password,
+            host_key=host_key,
+        )
+        self.connection.save(self._folder.connection_file)
+
+    def _endpoint(self, keys: Secrets) -> Endpoint:
+        path = str(self._folder.path / ENGINE_FOLDER)
+        try:
+            return Endpoint(connection_string(path), EndpointConfig(keys.clickhouse_password))
+        except OSError as error:
+            raise Unavailable(f"the ClickHouse endpoint cannot listen ({error.strerror})") from None
+
+    def _owner_parts(self, broker: EmbeddedBroker, journal_id: str, keys: Secrets, log: LogId) -> OwnerParts:
+        return OwnerParts(
+            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-owner"),
+            topics=self._topics,
+            group=GroupSettings("runlane-owner"),
+            pool=self.pool,
+            journal_id=journal_id,
+            config=OwnerConfig(keys.host_keys(), keys.owner_keys(), ADOPTS),
+            codec=Codec(),
+            log=log,
+        )
+
+    async def _ready(self) -> Mapping[str, str]:
+        return self.owner.progress.faults()

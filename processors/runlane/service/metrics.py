@@ -1,0 +1,72 @@
+"""What an owner counts, in Prometheus' words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Final
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+from runlane.owner.chain import Phase
+from runlane.owner.owner import Owner
+from runlane.owner.shared import Stats
+from runlane.owner.stops import StopKind
+
+COUNTERS: Final = {
+    "commands": "Commands decided, committed and answered.",
+    "refused": "Of those, the refused ones.",
+    "records": "Records committed.",
+    "blocks": "Blocks committed, claims included.",
+    "claims": "Chains taken over.",
+    "ownerships_lost": "Ownerships that ended because another owner's block was there.",
+    "deliveries_failed": "Ownerships that ended because an outcome or a record did not reach the broker.",
+    "positions_skipped": "Positions journaled as lost.",
+    "lanes_loaded": "Lanes read from the journal into the cache.",
+}
+assert {field.name for field in fields(Stats)} == set(COUNTERS)
+
+
+class OwnerCollector(Collector):
+    """Reads an owner's counts whenever they are asked for."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield every metric."""
+        owner = self._owner
+        for name, text in COUNTERS.items():
+            yield CounterMetricFamily(f"runlane_{name}", text, value=getattr(owner.stats, name))
+        yield GaugeMetricFamily(
+            "runlane_cached_bytes", "Accounted memory of the lanes in the cache.", value=owner.cached_bytes
+        )
+        yield GaugeMetricFamily(
+            "runlane_work_waits",
+            "1 while commands wait or a chain is taken over.",
+            value=float(owner.waiting),
+        )
+        phases = Counter(owner.phases().values())
+        partitions = GaugeMetricFamily("runlane_partitions", "Partitions by phase.", labels=["phase"])
+        for phase in Phase:
+            partitions.add_metric([phase.value], phases[phase])
+        yield partitions
+        kinds = Counter(stop.kind for stop in owner.stops().values())
+        stops = GaugeMetricFamily(
+            "runlane_stopped_partitions", "Stopped partitions by stop.", labels=["stop"]
+        )
+        for kind in StopKind:
+            stops.add_metric([kind.value], kinds[kind])
+        yield stops
+
+
+def owner_registry(owner: Owner) -> CollectorRegistry:
+    """Return a registry with the owner's metrics and those of its process."""
+    registry = CollectorRegistry()
+    registry.register(OwnerCollector(owner))
+    ProcessCollector(registry=registry)
+    return registry
