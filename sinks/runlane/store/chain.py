@@ -9,7 +9,8 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any, Final
 
 from runlane.contract.errors import JournalFault
@@ -30,9 +31,12 @@ FROM (
 )
 """
 _TIPS: Final = f"""
-SELECT {_NOW}, groupArray((partition, block, digest))
-FROM journal
-WHERE {_COMMITS} AND partition IN {{partitions:Array(UInt32)}} AND block >= {{floor:UInt64}}
+SELECT {_NOW}, groupArray((partition, tip, digest))
+FROM (
+    SELECT partition, max(block) AS tip, argMax(digest, block) AS digest
+    FROM journal WHERE {_COMMITS} AND ({{floors}})
+    GROUP BY partition
+)
 """
 _GENERATIONS: Final = "SELECT partition, max(generation) FROM chains GROUP BY partition"
 _HEADERS: Final = f"""
@@ -99,26 +103,20 @@ class ChainReader:
 
     def end(self, partition: int) -> ChainEnd:
         """Return the end of a partition's chain; raises ``JournalFault`` for a commit row that can't be read."""
-        rows = self._pool.query(_END, {"partition": partition})
-        now, found = rows[0]
+        time, found = self._timed(_END, {"partition": partition})
         header = _header(*found[0]) if found else None
-        return ChainEnd(self.generations().get(partition, 0), header, instant(now))
+        return ChainEnd(self.generations().get(partition, 0), header, time)
 
     def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
         """Return, per partition, its newest block numbered at least its floor: the read-back after an insert."""
-        parameters = {"partitions": list(floors), "floor": max(0, min(floors.values(), default=0))}
-        now, found = self._pool.query(_TIPS, parameters)[0]
-        newest: dict[int, tuple[int, str]] = {}
-        for partition, block, digest in found:
-            if block >= floors[partition] and block > newest.get(partition, (-1, ""))[0]:
-                newest[partition] = (block, digest)
+        spans = " OR ".join(f"(partition = {int(p)} AND block >= {max(0, int(n))})" for p, n in floors.items())
+        time, found = self._timed(_TIPS.format(floors=spans or "0"), {})
+        newest = {partition: (int(block), bytes.fromhex(digest)) for partition, block, digest in found}
         generations = self.generations()
-        tips: dict[int, ChainTip] = {}
-        for partition in floors:
-            number, digest = newest.get(partition, (-1, ""))
-            generation = generations.get(partition, 0)
-            tips[partition] = ChainTip(generation, number, bytes.fromhex(digest), instant(now))
-        return tips
+        return {
+            partition: ChainTip(generations.get(partition, 0), *newest.get(partition, (-1, b"")), time)
+            for partition in floors
+        }
 
     def generations(self) -> Mapping[int, int]:
         """Return the current generation of each chain that was ever repaired; the others are at 0."""
@@ -161,6 +159,16 @@ class ChainReader:
     def start_generation(self, partition: int, generation: int) -> None:
         """Write a partition's next chain generation, for ``repair``; the caller sees to it that no owner runs."""
         self._pool.command(_NEXT_GENERATION, {"partition": partition, "generation": generation})
+
+    def _timed(self, sql: str, parameters: Mapping[str, Any]) -> tuple[datetime, Sequence[Any]]:
+        """Return what a query found, and a time of the server's clock that is not after its snapshot.
+
+        The server may take its clock after its snapshot, and what appears between the two would count as absent; but
+        not longer after than the query took.
+        """
+        begun = monotonic()
+        now, found = self._pool.query(sql, parameters)[0]
+        return instant(now) - timedelta(seconds=monotonic() - begun), found
 
     def _items(self, rows: Sequence[Sequence[Any]], partition: int) -> Iterator[Answer | CommittedRecord]:
         purged = tombstones(self._pool, partition)
