@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from runlane.client.http_reader import HttpReader
     from runlane.client.kafka_transport import KafkaTransport
     from runlane.client.memory import MemoryStore
+    from runlane.client.memory_events import MemoryEvents
     from runlane.client.options import ClientOptions
     from runlane.client.run import Run, ToolCall
     from runlane.client.store import RunStore
@@ -39,6 +40,7 @@ _MODULES = {
     "KafkaTransport": "kafka_transport",
     "Letter": "transport",
     "Listener": "transport",
+    "MemoryEvents": "memory_events",
     "MemoryStore": "memory",
     "Run": "run",
     "RunStore": "store",
@@ -62,6 +64,7 @@ __all__ = [
     "KafkaTransport",
     "Letter",
     "Listener",
+    "MemoryEvents",
     "MemoryStore",
     "Run",
     "RunStore",
