@@ -1,9 +1,11 @@
 """What an owner does, without Kafka: decide commands on lane states, seal blocks, insert them, read them back."""
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from time import sleep
 
 from runlane.contract.codec import encode_outcome
 from runlane.contract.commands import (
@@ -13,7 +15,6 @@ from runlane.contract.commands import (
     Command,
     CreateSession,
     EndSession,
-    PurgeSession,
     RecordRunSuspension,
     RecordRunTerminal,
     StartChildRun,
@@ -148,6 +149,11 @@ class World:
         """Write a claim block."""
         return self.write(self.seal(partition, kind=BlockKind.CLAIM))
 
+    def erase(self, lane: str) -> None:
+        """Erase a purged lane, as often as it takes."""
+        while not self.eraser.erase(lane):
+            sleep(0.01)
+
     def session(self, partition: int, session_id: str) -> str:
         """Create a session and return its lane."""
         lane = session_lane(session_id)
@@ -231,7 +237,7 @@ def a_note(run: RunStart, number: int, payload: bytes | None = None) -> AppendRu
 
 
 def a_usage(run: RunStart, number: int, tokens: int) -> AppendRunRecord:
-    body = f'{{"Model": "m", "InputTokens": {tokens}, "OutputTokens": 2, "TotalTokens": {tokens + 2}}}'.encode()
+    body = json.dumps({"Model": "m", "InputTokens": tokens, "OutputTokens": 2, "TotalTokens": tokens + 2}).encode()
     return AppendRunRecord(a_record(run, f"{run.run_id}/usage-{number}", "usage", body))
 
 

@@ -9,28 +9,28 @@ from typing import Any, Final
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry, RunClaim, RunState, SessionState
 from runlane.store.engine import ClientPool
+from runlane.store.sql import names, slices
 from runlane.store.values import STATE_COLUMNS, run_of, session_of
 
 _STATES: Final = f"""
 SELECT {", ".join(STATE_COLUMNS)} FROM journal
-WHERE lane IN {{lanes:Array(String)}} AND kind IN ('run', 'session', 'tombstone', 'claim')
+WHERE lane IN {{lanes}} AND kind IN ('run', 'session', 'tombstone', 'claim')
 ORDER BY lane, block, row
 """
 _KEYS: Final = """
 SELECT lane, run_id, event_key, seq, digest, lane_seq FROM journal
-WHERE lane IN {lanes:Array(String)} AND kind = 'record'
+WHERE lane IN {lanes} AND kind = 'record'
 ORDER BY lane, kind, lane_seq
-LIMIT {limit:UInt64} BY lane
+LIMIT {limit} BY lane
 """
 _COUNTERS: Final = """
 SELECT lane, run_id, max(seq), max(lane_seq) FROM journal
-WHERE lane IN {lanes:Array(String)} AND kind = 'record'
+WHERE lane IN {lanes} AND kind = 'record'
 GROUP BY lane, run_id
 """
 _NAMED_KEYS: Final = """
 SELECT run_id, event_key, seq, digest FROM journal
-WHERE lane = {lane:String} AND kind = 'record'
-    AND run_id IN {runs:Array(String)} AND event_key IN {keys:Array(String)}
+WHERE lane IN {lanes} AND kind = 'record' AND run_id IN {runs} AND event_key IN {keys}
 """
 _KEY_BYTES: Final = 320
 """The least that a key of a loaded lane is accounted with: more keys than fit need not be read."""
@@ -51,13 +51,31 @@ class LaneReader:
 
         One that would be accounted with more than ``max_bytes`` comes with ``keys_complete`` False and without keys.
         """
+        loaded: dict[str, LaneState] = {}
+        for some in slices(lanes):
+            loaded |= self._load(some, max_bytes)
+        return loaded
+
+    def load_keys(self, lane: str, pairs: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], KeyEntry]:
+        """Return those of the (run id, event key) ``pairs`` that exist in a lane."""
+        found: dict[tuple[str, str], KeyEntry] = {}
+        for some in slices(pairs):
+            runs = names(sorted({run_id for run_id, _ in some}))
+            keys = names(sorted({event_key for _, event_key in some}))
+            sql = _NAMED_KEYS.format(lanes=names([lane]), runs=runs, keys=keys)
+            for run_id, event_key, seq, digest in self._pool.query(sql):
+                found[run_id, event_key] = KeyEntry(seq, bytes.fromhex(digest))
+        return {pair: found[pair] for pair in pairs if pair in found}
+
+    def _load(self, lanes: Sequence[str], max_bytes: int) -> Mapping[str, LaneState]:
+        listed = names(lanes)
         states: dict[str, list[dict[str, Any]]] = defaultdict(list)
-        for row in self._pool.query(_STATES, {"lanes": list(lanes)}):
+        for row in self._pool.query(_STATES.format(lanes=listed)):
             fields = dict(zip(STATE_COLUMNS, row, strict=True))
             states[fields["lane"]].append(fields)
         limit = max_bytes // _KEY_BYTES + 1
         keys: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for lane, *key in self._pool.query(_KEYS, {"lanes": list(lanes), "limit": limit}):
+        for lane, *key in self._pool.query(_KEYS.format(lanes=listed, limit=limit)):
             keys[lane].append(tuple(key))
         loaded = {lane: _whole(lane, states[lane], keys[lane]) for lane in lanes}
         large = [
@@ -67,27 +85,11 @@ class LaneReader:
             loaded |= self._without_keys(large, states)
         return loaded
 
-    def load_keys(
-        self, lane: str, pairs: Sequence[tuple[str, str]]
-    ) -> Mapping[tuple[str, str], KeyEntry]:
-        """Return those of the (run id, event key) ``pairs`` that exist in a lane."""
-        wanted = set(pairs)
-        parameters = {
-            "lane": lane,
-            "runs": sorted({run_id for run_id, _ in wanted}),
-            "keys": sorted({event_key for _, event_key in wanted}),
-        }
-        return {
-            (run_id, event_key): KeyEntry(seq, bytes.fromhex(digest))
-            for run_id, event_key, seq, digest in self._pool.query(_NAMED_KEYS, parameters)
-            if (run_id, event_key) in wanted
-        }
-
     def _without_keys(
         self, lanes: Sequence[str], states: Mapping[str, Sequence[dict[str, Any]]]
     ) -> Mapping[str, LaneState]:
         counters: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
-        for lane, run_id, seq, lane_seq in self._pool.query(_COUNTERS, {"lanes": list(lanes)}):
+        for lane, run_id, seq, lane_seq in self._pool.query(_COUNTERS.format(lanes=names(lanes))):
             counters[lane].append((run_id, seq, lane_seq))
         return {lane: _partial(lane, states[lane], counters[lane]) for lane in lanes}
 
