@@ -24,11 +24,7 @@ MAX_TRACE: Final = 20_000
 _HIDDEN: Final = frozenset(
     {"payload", "data", "body", "value", "key", "secret", "token", "password", "authorization", "dsn"}
 )
-_PLAIN_LEVELS: Final = {
-    "kafka": logging.WARNING,
-    "clickhouse_connect": logging.WARNING,
-    "asyncio": logging.WARNING,
-}
+_TALKATIVE: Final = ("asyncio", "clickhouse_connect", "httpcore2", "httpx2", "uvicorn")
 
 Event = MutableMapping[str, Any]
 
@@ -58,8 +54,8 @@ def configure_logs(level: str, stream: TextIO | None = None) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
-    for name, least in _PLAIN_LEVELS.items():
-        logging.getLogger(name).setLevel(max(least, root.level))
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,

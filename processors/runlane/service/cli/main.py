@@ -19,11 +19,14 @@ from runlane.contract.errors import (
 )
 from runlane.service.exits import Exit
 from runlane.service.settings import SettingsError
+from runlane.service.signals import Stopped
 
 _COMMANDS: Final = {
+    "demo": ("embedded", "Tell a scripted agent session, check what was stored, and leave."),
     "migrate": ("setup", "Bring the journal's tables to this release."),
     "tail": ("reads", "Print the records of a run or a session as they are committed."),
     "topics": ("setup", "Make the topics that are missing and check the ones that are there."),
+    "up": ("embedded", "Run everything in one process on the embedded parts."),
     "verify": ("checks", "Scan the whole journal and report every fault."),
 }
 """Each command, its module, which is imported only when the command is used, and its line in the help."""
@@ -72,7 +75,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt, Stopped):
         return Exit.INTERRUPTED
     except RunlaneError as error:
         click.echo(f"runlane: {error.message} ({error.code})", err=True)

@@ -27,6 +27,11 @@ _NARROW_BODY: Final = (
 class QueryClient(Protocol):
     """What is used of a clickhouse-connect client."""
 
+    @property
+    def server_settings(self) -> Mapping[str, Any]:
+        """The server's settings by name, each with its ``readonly`` flag."""
+        ...
+
     def query(self, query: str, /) -> Any:
         """Return a result with ``result_rows``."""
         ...
@@ -68,6 +73,11 @@ class JournalSource:
         self._client = client
         self._table = table
         self._ends = self._read_ends()
+        # A reader may not be allowed to set anything; it then lives with the server's own bounds.
+        known = client.server_settings
+        self._settings = {
+            name: value for name, value in _SETTINGS.items() if name in known and not known[name].readonly
+        }
 
     @property
     def partitions(self) -> tuple[int, ...]:
@@ -132,7 +142,7 @@ class JournalSource:
     def _rows(self, where: str, order: str, body: str = "body") -> Iterator[Row]:
         columns = ", ".join((*COLUMNS[:-1], body))
         query = f"SELECT {columns} FROM {self._table} WHERE {where} ORDER BY {order}"  # noqa: S608
-        with self._client.query_row_block_stream(query, settings=_SETTINGS) as blocks:
+        with self._client.query_row_block_stream(query, settings=self._settings) as blocks:
             for block in blocks:
                 yield from map(Row._make, block)
 
