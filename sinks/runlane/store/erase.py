@@ -18,7 +18,18 @@ _ANY_OLDER: Final = f"SELECT 1 FROM journal WHERE {_OLDER} LIMIT 1"
 _ERASE: Final = f"ALTER TABLE journal DELETE WHERE {_OLDER}"
 _ANY_FOUND: Final = "SELECT 1 FROM run_search WHERE lane = {lane:String} LIMIT 1"
 _FORGET: Final = "ALTER TABLE run_search DELETE WHERE lane = {lane:String}"
-_TOMBSTONES: Final = "SELECT lane, block, row FROM journal WHERE kind = 'tombstone' AND "
+_TOMBSTONES: Final = "SELECT lane, block, row FROM journal WHERE kind = 'tombstone' AND lane = {lane:String}"
+_PURGED: Final = "SELECT lane FROM journal WHERE kind = 'tombstone' AND partition = {partition:UInt32}"
+_PENDING: Final = f"""
+SELECT lane FROM journal INNER JOIN (
+    SELECT lane, block AS stone_block, toInt64(row) - {PURGE_ROWS_BEFORE} AS stone_row FROM journal
+    WHERE kind = 'tombstone' AND partition = {{partition:UInt32}}
+) AS stone USING (lane)
+WHERE lane IN ({_PURGED}) AND (block, toInt64(row)) < (stone_block, stone_row)
+GROUP BY lane
+UNION DISTINCT
+SELECT lane FROM run_search WHERE lane IN ({_PURGED}) GROUP BY lane
+"""
 _RUNNING: Final = """
 SELECT table, mutation_id, parts_to_do, latest_fail_reason != '' FROM system.mutations
 WHERE database = currentDatabase() AND table IN ('journal', 'run_search') AND NOT is_done
@@ -55,8 +66,7 @@ class Eraser:
 
     def pending(self, partition: int) -> Sequence[str]:
         """Return the purged lanes of a partition that still have rows to erase."""
-        purged = self._tombstones("partition = {partition:UInt32}", {"partition": partition})
-        return [tombstone.lane for tombstone in purged if self._next(tombstone)]
+        return sorted(lane for (lane,) in self._pool.query(_PENDING, {"partition": partition}))
 
     def erase(self, lane: str) -> bool:
         """Go on erasing a purged lane; True when nothing is left to erase, False while a mutation has to run.
@@ -65,7 +75,7 @@ class Eraser:
         """
         left = [
             (tombstone, statement)
-            for tombstone in self._tombstones("lane = {lane:String}", {"lane": lane})
+            for tombstone in self._tombstones(lane)
             if (statement := self._next(tombstone))
         ]
         if left and not self.running():
@@ -78,8 +88,8 @@ class Eraser:
         rows = self._pool.query(_RUNNING)
         return [Erasure(table, mutation_id, int(parts), bool(failing)) for table, mutation_id, parts, failing in rows]
 
-    def _tombstones(self, condition: str, parameters: dict[str, str | int]) -> Sequence[_Tombstone]:
-        rows = self._pool.query(_TOMBSTONES + condition, parameters)
+    def _tombstones(self, lane: str) -> Sequence[_Tombstone]:
+        rows = self._pool.query(_TOMBSTONES, {"lane": lane})
         return [_Tombstone(lane, int(block), int(row)) for lane, block, row in rows]
 
     def _next(self, tombstone: _Tombstone) -> str:

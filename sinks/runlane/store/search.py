@@ -30,8 +30,8 @@ _IN_ORDER: Final = {"optimize_aggregation_in_order": 1}
 _AS_OF: Final = "SELECT maxOrNull(time) FROM run_search_progress"
 _HELD: Final = "SELECT partition, max(block) FROM run_search_progress GROUP BY partition"
 _ENDS: Final = """
-SELECT partition, argMax(block, block), argMax(time, block) FROM journal
-WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = ''
+SELECT partition, max(block), argMax(time, block) FROM journal
+WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({newer})
 GROUP BY partition
 """
 _FILL: Final = """
@@ -97,11 +97,13 @@ def refresh_search(pool: ClientPool) -> None:
     Any process may do it, several at once too: a block filled twice changes nothing.
     """
     held: dict[int, int] = {int(partition): int(block) for partition, block in pool.query(_HELD)}
-    for partition, block, time in pool.query(_ENDS):
-        if block > held.get(partition, _NOTHING):
-            pool.command(_FILL, {"partition": partition, "held": held.get(partition, _NOTHING), "end": block})
-            # Only now: a fill that breaks is done again.
-            pool.command(_PROGRESS, {"partition": partition, "end": block, "time": time})
+    known = ", ".join(map(str, held)) or "-1"
+    newer = [f"(partition = {partition} AND block > {block})" for partition, block in held.items()]
+    ends = _ENDS.format(newer=" OR ".join([*newer, f"partition NOT IN ({known})"]))
+    for partition, block, time in pool.query(ends):
+        pool.command(_FILL, {"partition": partition, "held": held.get(partition, _NOTHING), "end": block})
+        # Only now: a fill that breaks is done again.
+        pool.command(_PROGRESS, {"partition": partition, "end": block, "time": time})
 
 
 def rebuild_search(pool: ClientPool) -> None:
