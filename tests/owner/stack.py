@@ -39,6 +39,7 @@ class Running:
     owner: Owner
     log: KafkaLog
     thread: threading.Thread
+    ports: Ports
 
     def stop(self) -> None:
         """Stop it cleanly."""
@@ -73,14 +74,27 @@ def broker() -> Iterator[KafkaConfig]:
         yield KafkaConfig(running.bootstrap)
 
 
-def start_owner(kafka: KafkaConfig, held: Journal, log_name: str, config: OwnerConfig = CONFIG) -> Running:
-    """Run an owner of all partitions; ``log_name`` is what the embedded broker is known by."""
-    log = KafkaLog(kafka, topics=TOPICS, group=GroupSettings("owners"), log=LogId("embedded", log_name))
+def start_owner(
+    kafka: KafkaConfig,
+    held: Journal,
+    log_name: str,
+    *,
+    topics: Topics = TOPICS,
+    config: OwnerConfig = CONFIG,
+) -> Running:
+    """Run an owner: of all partitions of the embedded broker known as ``log_name``, else as a group's member."""
+    log = KafkaLog(
+        kafka,
+        topics=topics,
+        group=GroupSettings(f"{topics.prefix}owners"),
+        log=LogId("embedded", log_name) if log_name else None,
+    )
     store = JournalStore(held.pool, held.id, max_execution=config.bounds.max_execution)
-    owner = Owner(config, Ports(log, store, SystemClock(), SystemIds()))
+    ports = Ports(log, store, SystemClock(), SystemIds())
+    owner = Owner(config, ports)
     thread = threading.Thread(target=owner.run, daemon=True)
     thread.start()
-    return Running(owner, log, thread)
+    return Running(owner, log, thread, ports)
 
 
 @dataclass
@@ -88,14 +102,15 @@ class Worker:
     """Sends commands and waits for their outcomes; reads everything that the owner sends."""
 
     kafka: KafkaConfig
+    topics: Topics = TOPICS
     messages: dict[str, list[Message]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._count = 0
         self._outcomes: dict[str, Outcome] = {}
         self._producer = Producer(self.kafka)
-        self._consumer = Consumer(self.kafka, group=GroupSettings("worker"))
-        topics = (TOPICS.outcomes, TOPICS.records, TOPICS.rejected)
+        self._consumer = Consumer(self.kafka, group=GroupSettings(f"{self.topics.prefix}worker"))
+        topics = (self.topics.outcomes, self.topics.records, self.topics.rejected)
         self._consumer.assign(
             {Partition(topic.name, number): 0 for topic in topics for number in range(topic.partitions)}
         )
@@ -123,13 +138,13 @@ class Worker:
         key, body = lane.encode(), encode_command(command)
         host = isinstance(command, CreateSession | EndSession | PurgeSession)
         signature = HOST_KEYS.sign_host(key, body) if host else None
-        self.produce(key, body, command_headers(name, self._count % TOPICS.partitions, signature))
+        self.produce(key, body, command_headers(name, self._count % self.topics.partitions, signature))
         return name
 
     def produce(self, key: bytes, body: bytes | None, headers: list[tuple[str, bytes]]) -> None:
         """Produce raw bytes into the key's partition."""
-        partition = partition_for(key, TOPICS.partitions)
-        self._producer.produce(TOPICS.commands.name, body, key=key, headers=headers, partition=partition)
+        partition = partition_for(key, self.topics.partitions)
+        self._producer.produce(self.topics.commands.name, body, key=key, headers=headers, partition=partition)
 
     def outcome(self, name: str) -> Outcome:
         """Wait for a command's outcome."""
@@ -143,11 +158,11 @@ class Worker:
         """Take what has arrived, waiting for a first message."""
         for message in self._consumer.poll(1_000, seconds).messages:
             self.messages.setdefault(message.topic, []).append(message)
-            if message.topic == TOPICS.outcomes.name:
+            if message.topic == self.topics.outcomes.name:
                 outcome = decode_outcome(message.value)
                 self._outcomes[outcome.correlation_id] = outcome
 
 
-def tight(config: OwnerConfig = CONFIG, **bounds: float) -> OwnerConfig:
-    """Return a config with other bounds."""
-    return replace(config, bounds=replace(config.bounds, **bounds))
+def plain() -> OwnerConfig:
+    """Return the config of an owner that adopts nothing by itself."""
+    return replace(CONFIG, adopts=frozenset())

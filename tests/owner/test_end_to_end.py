@@ -69,7 +69,9 @@ def test_sessions_and_runs_go_through_the_real_parts_and_survive_a_restart(held:
         for partition in range(TOPICS.partitions):
             check_chain(held, partition)
             assert max(header.epoch for header in headers(held, partition)) == 2
-        journaled = {o for partition in range(TOPICS.partitions) for o in sent_again(held, partition).values()}
+        journaled = {
+            o for partition in range(TOPICS.partitions) for o in sent_again(held, partition).values()
+        }
         heard = {message.value for message in worker.messages[TOPICS.outcomes.name]}
         erased_lane = session_lane("beta")
         assert journaled <= heard

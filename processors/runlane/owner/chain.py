@@ -14,6 +14,7 @@ from runlane.contract.errors import RunlaneError
 from runlane.kafka import Message
 from runlane.owner.calls import Calls
 from runlane.owner.flight import Verdict, WriteReply
+from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, StopKind
@@ -104,6 +105,11 @@ class Chain:
     def fetch_failed(self, tag: int) -> None:
         """The log does not have our offset: look at it again, as a takeover does."""
         if tag == self.tag and isinstance(self._stage, Tenure):
+            self.retake()
+
+    def log_seen(self, shape: LogShape) -> None:
+        """The log was looked at; one that is not the chain's any more ends the ownership."""
+        if isinstance(self._stage, Tenure) and not self._stage.fits(shape):
             self.retake()
 
     def work(self, limit: int) -> bool:

@@ -16,7 +16,7 @@ from runlane.owner.chain import Chain, Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.erase import Eraser
 from runlane.owner.linger import Linger
-from runlane.owner.ports import ClockPort, IdsPort
+from runlane.owner.ports import ClockPort, IdsPort, LogShape
 from runlane.owner.shared import Shared, Stats
 from runlane.owner.stops import Stop
 from runlane.owner.tasks import (
@@ -30,6 +30,7 @@ from runlane.owner.tasks import (
     Settled,
     TaskKind,
 )
+from runlane.owner.watch import LogWatch
 
 _SLICE: Final = 64
 
@@ -52,6 +53,7 @@ class Core:
             eraser=Eraser(io, clock),
         )
         self._linger = Linger(bounds, io, clock)
+        self._watch = LogWatch(io, clock, self._log_seen)
         self._chains: dict[int, Chain] = {}
         self._inserting = 0
 
@@ -99,6 +101,7 @@ class Core:
             chain.tick(now)
         self._shared.eraser.tick(now)
         self._linger.tick(now)
+        self._watch.tick(now)
         self._grant()
         more = False
         for chain in self._chains.values():
@@ -110,10 +113,14 @@ class Core:
         """Return when ``step`` is due without an event, by the monotonic clock; infinity for never."""
         now = self._shared.clock.monotonic()
         times = [chain.wake_at(now) for chain in self._chains.values()]
-        times += [self._shared.eraser.wake_at(), self._linger.wake_at()]
+        times += [self._shared.eraser.wake_at(), self._linger.wake_at(), self._watch.wake_at()]
         if self._linger.seconds:
             times += [chain.lingers_until(self._linger.seconds) for chain in self._chains.values()]
         return min(times)
+
+    def _log_seen(self, shape: LogShape) -> None:
+        for chain in self._chains.values():
+            chain.log_seen(shape)
 
     def _done(self, done: Done) -> None:
         if done.task.kind is TaskKind.INSERT:

@@ -10,7 +10,7 @@ from runlane.owner import drafts
 from runlane.owner.calls import Calls
 from runlane.owner.deciding import Deciding
 from runlane.owner.intake import Intake
-from runlane.owner.ports import LogFacts
+from runlane.owner.ports import LogFacts, LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, StopKind
@@ -57,6 +57,12 @@ class Tenure:
         """Whether there is work that is not committed and sent, so that progress is due."""
         deciding = self._deciding
         return deciding.pending_bytes > 0 or deciding.batch is not None or not self.drained
+
+    def fits(self, shape: LogShape) -> bool:
+        """Whether the log is the chain's, with all its partitions."""
+        head = self.writer.head
+        assert head is not None, "an open chain has a head"
+        return shape.log == head.log and shape.partitions >= self._own.partition_count
 
     def leave(self) -> None:
         """Decide no more; what is decided and not in flight is dropped, for the next owner to decide."""
