@@ -26,6 +26,8 @@
     * RunSessionMismatch
     * RunRecordOwnerMismatch
     * EventConflict .............. carries run and key
+    * CorruptRun ................. the stored records of a run contradict it; ``code`` names how
+    * InvalidResult .............. a store's answer breaks the contract
     * UndecodableMessage ......... the bytes are no message of ours; ``code`` names the reason
   * FatalKafkaError .............. the Kafka client can't go on: the process must end
   * TopicMismatch ................ a topic is missing or not as declared: an operator must act
@@ -36,6 +38,7 @@
   * InsertRefused ................ the database refuses a block for good; nothing was written
   * TemporaryError ............... the same command may succeed later
     * OutOfOrder ................. the event key an append follows is not there yet
+    * RunCompletionNotReady ...... the engine has not finished the run
     * OutcomeUnknown ............. no answer in time: the command may or may not be committed
     * Unavailable ................ broker, database or read API does not answer
     * TooManyParts ............... the journal has too many parts now; the block was not written
@@ -254,6 +257,18 @@ class EventConflict(ContractError):
         self.event_key = event_key
 
 
+class CorruptRun(ContractError):
+    """What is stored of a run, or said by its engine, contradicts itself; ``code`` names how (contract 10)."""
+
+    code = "corrupt_run"
+
+
+class InvalidResult(ContractError):
+    """A store answered what the contract does not allow; asking again would not help (C385, C388)."""
+
+    code = "invalid_result"
+
+
 class UndecodableMessage(ContractError):
     """A message's bytes cannot be read; ``code`` names the reason (``null_message``, ``unknown_schema``)."""
 
@@ -311,6 +326,12 @@ class OutOfOrder(TemporaryError):
     """The event key that an append says it follows is not stored yet."""
 
     code = "out_of_order"
+
+
+class RunCompletionNotReady(TemporaryError):
+    """The engine has not finished the run, so there is nothing to store yet (C377)."""
+
+    code = "run_completion_not_ready"
 
 
 class OutcomeUnknown(TemporaryError):
