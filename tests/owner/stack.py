@@ -74,6 +74,22 @@ def broker() -> Iterator[KafkaConfig]:
         yield KafkaConfig(running.bootstrap)
 
 
+def open_log(kafka: KafkaConfig, topics: Topics, log_name: str) -> KafkaLog:
+    """Connect to the log, as a member of the group when it has no name."""
+    return KafkaLog(
+        kafka,
+        topics=topics,
+        group=GroupSettings(f"{topics.prefix}owners"),
+        log=LogId("embedded", log_name) if log_name else None,
+    )
+
+
+def open_ports(log: KafkaLog, held: Journal) -> Ports:
+    """Return the real ports."""
+    store = JournalStore(held.pool, held.id, max_execution=CONFIG.bounds.max_execution)
+    return Ports(log, store, SystemClock(), SystemIds())
+
+
 def start_owner(
     kafka: KafkaConfig,
     held: Journal,
@@ -83,14 +99,8 @@ def start_owner(
     config: OwnerConfig = CONFIG,
 ) -> Running:
     """Run an owner: of all partitions of the embedded broker known as ``log_name``, else as a group's member."""
-    log = KafkaLog(
-        kafka,
-        topics=topics,
-        group=GroupSettings(f"{topics.prefix}owners"),
-        log=LogId("embedded", log_name) if log_name else None,
-    )
-    store = JournalStore(held.pool, held.id, max_execution=config.bounds.max_execution)
-    ports = Ports(log, store, SystemClock(), SystemIds())
+    log = open_log(kafka, topics, log_name)
+    ports = open_ports(log, held)
     owner = Owner(config, ports)
     thread = threading.Thread(target=owner.run, daemon=True)
     thread.start()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from runlane.contract.errors import Unavailable
 from runlane.contract.topics import Topics
 from runlane.kafka import Admin, KafkaConfig
 from runlane.owner.adopt import adopt_log
@@ -16,7 +17,17 @@ from runlane.owner.config import Bounds
 from runlane.owner.stops import StopKind
 from tests.harness.kafka import Kafka, new_topic_prefix
 from tests.owner.simulation.clients import agent_session, one_shot
-from tests.owner.stack import PATIENCE, Journal, Running, Worker, journal, plain, start_owner
+from tests.owner.stack import (
+    PATIENCE,
+    Journal,
+    Running,
+    Worker,
+    journal,
+    open_log,
+    open_ports,
+    plain,
+    start_owner,
+)
 from tests.owner.test_end_to_end import check_chain
 
 pytestmark = pytest.mark.kafka
@@ -90,13 +101,15 @@ def test_a_topic_deleted_and_made_anew_is_a_stop_until_it_is_adopted(
         ),
         what="every partition is stopped",
     )
-    running.owner.stop()
-    running.thread.join(PATIENCE)
+    with pytest.raises(Unavailable):
+        adopt_log(running.ports, 0, Bounds())
+    running.stop()
+    log = open_log(kafka, topics, "")
     for partition in range(4):
-        adopted = adopt_log(running.ports, partition, Bounds())
+        adopted = adopt_log(open_ports(log, held), partition, Bounds())
         assert adopted is not None
         assert adopted.kind is StopKind.LOG_REPLACED
-    running.log.close()
+    log.close()
     again = start_owner(kafka, held, "", topics=topics, config=plain())
     worker.play(one_shot("after"))
     again.stop()

@@ -32,8 +32,8 @@ def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
     """Write the block that gives a partition's log its new relation to the chain, and set the group's offset.
 
     Returns None, and changes nothing, when log and chain agree. The block opens an ownership of its own, so that a
-    running owner loses the chain and takes it over again. Raises ``Unavailable`` when the journal or the broker does
-    not answer, or when an owner keeps writing the chain.
+    running owner loses the chain and takes it over again. Raises ``Unavailable``, before anything is written, when
+    the journal or the broker does not answer or the group still has members, and when an owner keeps writing.
     """
     for _ in range(_ATTEMPTS):
         begun = ports.clock.monotonic()
