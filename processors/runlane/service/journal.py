@@ -15,7 +15,7 @@ from clickhouse_connect.driver.exceptions import ClickHouseError
 from runlane.client import Connection
 from runlane.service.embedded.folder import CONNECTION_FILE, ENGINE_FOLDER
 from runlane.service.settings import Settings
-from runlane.store.engine import connect, database_error
+from runlane.store.engine import ClientPool, connect, database_error
 
 _USER = "default"
 _DATABASE = "default"
@@ -59,13 +59,21 @@ def _answers(connection: Connection) -> bool:
 
 
 @contextmanager
-def open_journal(settings: Settings, data: Path | None) -> Generator[Client]:
-    """Yield a client of the journal; ``Unavailable`` or ``JournalFault``, now or while it is used."""
+def open_pool(settings: Settings, data: Path | None) -> Generator[ClientPool]:
+    """Yield clients of the journal; ``Unavailable`` when it does not answer."""
     pool = connect(journal_dsn(settings, data))
     try:
-        with pool.client() as client:
-            yield client
-    except (ClickHouseError, OSError) as error:
-        raise database_error(error) from None
+        yield pool
     finally:
         pool.close()
+
+
+@contextmanager
+def open_journal(settings: Settings, data: Path | None) -> Generator[Client]:
+    """Yield one client of the journal; ``Unavailable`` or ``JournalFault``, now or while it is used."""
+    with open_pool(settings, data) as pool:
+        try:
+            with pool.client() as client:
+                yield client
+        except (ClickHouseError, OSError) as error:
+            raise database_error(error) from None

@@ -22,8 +22,15 @@ from runlane.service.settings import SettingsError
 from runlane.service.signals import Stopped
 
 _COMMANDS: Final = {
+    "adopt-log": ("recovery", "Accept that a partition's log is another one than its journal knows."),
     "demo": ("embedded", "Tell a scripted agent session, check what was stored, and leave."),
+    "gateway": ("roles", "Serve the read API."),
+    "inspect": ("inspect", "Show chains, blocks, runs, sessions and erases of the journal."),
     "migrate": ("setup", "Bring the journal's tables to this release."),
+    "owner": ("roles", "Decide and commit the commands of the partitions that the group assigns."),
+    "rebuild": ("recovery", "Make the derived search table anew out of the journal."),
+    "rejected": ("inspect", "List refused commands and undecodable messages, newest first."),
+    "repair": ("recovery", "Go on with a chain whose acknowledged last block is gone."),
     "tail": ("reads", "Print the records of a run or a session as they are committed."),
     "topics": ("setup", "Make the topics that are missing and check the ones that are there."),
     "up": ("embedded", "Run everything in one process on the embedded parts."),

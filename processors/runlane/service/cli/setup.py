@@ -8,10 +8,9 @@ import click
 
 from runlane.kafka import Admin
 from runlane.service.cli.output import json_option, note, print_json
-from runlane.service.journal import data_option, journal_dsn
+from runlane.service.journal import data_option, open_pool
 from runlane.service.settings import load_settings
-from runlane.store.engine import connect
-from runlane.store.migrate import migrate
+from runlane.store import migrate
 
 
 @click.command("topics")
@@ -36,11 +35,8 @@ def topics_command(*, as_json: bool) -> None:
 @json_option
 def migrate_command(*, data: Path | None, as_json: bool) -> None:
     """Bring the journal's tables to this release; refuse tables that were altered by hand."""
-    pool = connect(journal_dsn(load_settings(), data))
-    try:
+    with open_pool(load_settings(), data) as pool:
         journal = migrate(pool)
-    finally:
-        pool.close()
     if as_json:
         print_json({"journal_id": journal})
     else:
