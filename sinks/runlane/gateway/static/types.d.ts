@@ -52,13 +52,12 @@ interface Delta {
 }
 
 type StreamState =
-  | { kind: "connecting" | "live" | "ended" | "purged" }
+  | { kind: "connecting" | "live" | "ended" | "purged" | "refused" }
   | { kind: "catching"; left: number }
-  | { kind: "waiting" | "lost"; attempt: number; until: number }
-  | { kind: "refused"; problem?: import("./lib/api.js").Problem };
+  | { kind: "waiting" | "lost"; attempt: number; until: number };
 
 /** A row of the tree: one record, or several that belong together (a call and its result). */
-interface Node {
+interface TreeNode {
   id: string;
   run: string;
   kind: "mark" | "turn" | "model" | "tool" | "group" | "child" | "wait" | "draft";
@@ -75,15 +74,15 @@ interface Node {
   live: boolean;
   child: string;
   call: string;
-  kids: Node[];
-  parent: Node | null;
+  kids: TreeNode[];
+  parent: TreeNode | null;
   recs: Rec[];
   number: number;
 }
 
 /** A node at the place where it is shown. */
 interface Row {
-  node: Node;
+  node: TreeNode;
   level: number;
   open: boolean | null;
 }

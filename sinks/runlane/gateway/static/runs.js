@@ -1,0 +1,164 @@
+/** @file The runs that the search found and the stream changed, and which of them a reader sees. */
+
+import { now, read, Stream } from "./api.js";
+import { soon } from "./feed.js";
+
+const PAGE = 200;
+const MINUTE = 60_000;
+/** @type {Record<string, [string, number]>} */
+export const RANGES = { "15m": ["Last 15 minutes", 15], "1h": ["Last hour", 60], "24h": ["Last 24 hours", 1440], "7d": ["Last 7 days", 10_080], all: ["Any time", Number.POSITIVE_INFINITY] };
+const DEFAULT_RANGE = "24h";
+/** @param {string} iso */
+const ms = (iso) => Date.parse(iso);
+
+/** @typedef {{q: string, agent: string, session: string, since: string, status: string[]}} Filters */
+
+/** @param {string} search the query part of an address @returns {Filters} */
+export function filtersOf(search) {
+  const q = new URLSearchParams(search);
+  const [text, agent, session, since] = ["q", "agent", "session", "since"].map((name) => q.get(name) ?? "");
+  return { q: text, agent, session, since: Object.hasOwn(RANGES, since) ? since : DEFAULT_RANGE, status: q.getAll("status") };
+}
+
+/** The query part that says these filters. @param {Filters} filters */
+export function searchOf({ status, since, ...rest }) {
+  const q = new URLSearchParams(status.map((one) => ["status", one]));
+  for (const [name, value] of Object.entries({ ...rest, since: since === DEFAULT_RANGE ? "" : since })) if (value) q.set(name, value);
+  return q.size ? `?${q}` : "";
+}
+
+export class Runs {
+  /** @param {Filters} filters @param {() => void} changed */
+  constructor(filters, changed) {
+    this.filters = filters;
+    this.changed = changed;
+    /** @type {Map<string, Run>} */
+    this.known = new Map();
+    /** @type {Run[]} newest first; the order changes only when the reader asks */
+    this.shown = [];
+    this.newer = this.query = this.arranged = 0;
+    this.cursor = "";
+    this.loading = this.loaded = this.synced = false;
+    /** @type {unknown} */
+    this.fault = null;
+    /** @type {StreamState} */
+    this.state = { kind: "connecting" };
+    /** @type {Run[]} */
+    this.inbox = [];
+    const status = (/** @type {StreamState} */ state) => {
+      this.state = state;
+      this.changed();
+    };
+    const run = (/** @type {Run} */ one) => this.inbox.push(one) === 1 && soon(() => this.#apply());
+    const sync = () => {
+      this.#apply();
+      // What the first snapshot brings belongs to the first picture.
+      if (!this.synced) this.arrange();
+      this.synced = true;
+      status({ kind: "live" });
+    };
+    this.stream = new Stream(() => "/v1/runs/stream", { head: () => {}, run, sync }, status, () => read("/v1/runs?limit=1"));
+    void this.search();
+  }
+
+  close() {
+    this.query += 1;
+    this.stream.stop();
+  }
+
+  /** Search afresh, after a change of the filters. */
+  async search() {
+    this.query += 1;
+    this.cursor = "";
+    this.loading = this.loaded = false;
+    this.arrange();
+    await this.more();
+  }
+
+  /** Read the next page of what matches. */
+  async more() {
+    if (this.loading || (this.loaded && !this.cursor)) return;
+    this.loading = true;
+    this.fault = null;
+    const mine = this.query;
+    try {
+      const { status, agent, session, since } = this.filters;
+      const q = new URLSearchParams(status.map((one) => ["status", one]));
+      const from = since === "all" ? "" : new Date(now() - RANGES[since][1] * MINUTE).toISOString();
+      for (const [name, value] of Object.entries({ limit: PAGE, agent, session, from, cursor: this.cursor })) if (value) q.set(name, String(value));
+      const page = await read(`/v1/runs?${q}`);
+      if (mine !== this.query) return;
+      for (const run of page.runs) this.#learn(run);
+      this.cursor = page.next_cursor;
+      this.loaded = true;
+      this.#order([...this.shown, ...page.runs]);
+    } catch (fault) {
+      if (mine !== this.query) return;
+      this.fault = fault;
+    }
+    this.loading = false;
+    this.changed();
+  }
+
+  /** The search knows no counts and may lag: what the stream said later stays. @param {Run} run */
+  #learn(run) {
+    const before = this.known.get(run.run_id);
+    const late = before && ms(before.updated_at) > ms(run.updated_at);
+    this.known.set(run.run_id, late ? { ...run, ...before } : { ...before, ...run });
+  }
+
+  #apply() {
+    for (const run of this.inbox.splice(0)) this.#learn(run);
+    if (this.shown.length) this.#order(this.shown);
+    else this.arrange();
+    this.changed();
+  }
+
+  /** Show all that matches as of now. */
+  arrange() {
+    this.#order([...this.known.values()]);
+  }
+
+  /** Show these runs with what is known of them, and count those that wait above. @param {Run[]} runs what is shown already stays where it is */
+  #order(runs) {
+    const before = new Set(this.query === this.arranged ? this.shown.map((run) => run.run_id) : []);
+    const ids = new Set(runs.filter((run) => before.has(run.run_id) || this.matches(run)).map((run) => run.run_id));
+    const rows = [...ids].map((id) => /** @type {Run} */ (this.known.get(id)));
+    this.shown = runs === this.shown ? rows : rows.sort((a, b) => ms(b.started_at) - ms(a.started_at) || (a.run_id < b.run_id ? 1 : -1));
+    this.arranged = this.query;
+    this.newer = [...this.known.values()].filter((run) => !ids.has(run.run_id) && this.matches(run)).length;
+  }
+
+  /** @param {Run} run @param {boolean} [anyStatus] */
+  matches(run, anyStatus = false) {
+    const { q, agent, session, since, status } = this.filters;
+    const texts = [run.run_id, run.agent_id, run.session_id, run.last_activity?.text ?? "", ...Object.entries(run.labels ?? {}).map((pair) => pair.join("="))];
+    return (
+      (anyStatus || !status.length || status.includes(run.status)) &&
+      (!agent || run.agent_id === agent) &&
+      (!session || run.session_id === session) &&
+      now() - ms(run.started_at) < RANGES[since][1] * MINUTE &&
+      texts.some((text) => text.toLowerCase().includes(q.toLowerCase()))
+    );
+  }
+
+  /** How many known runs have each status, whatever status is asked for. */
+  counts() {
+    /** @type {Record<string, number>} */
+    const counts = { running: 0, suspended: 0, failed: 0, canceled: 0, completed: 0 };
+    for (const run of this.known.values()) if (this.matches(run, true)) counts[run.status] += 1;
+    return counts;
+  }
+
+  /** Runs started in each of the last 60 minutes, and how many of them failed. */
+  perMinute() {
+    const columns = Array.from({ length: 60 }, () => [0, 0]);
+    for (const run of this.known.values()) {
+      const column = columns[59 - Math.floor((now() - ms(run.started_at)) / MINUTE)];
+      if (!column) continue;
+      column[0] += 1;
+      if (run.status === "failed") column[1] += 1;
+    }
+    return columns;
+  }
+}

@@ -1,0 +1,105 @@
+"""A world, the server that serves it, and pages of a real Chromium, which reports every breach of the policy."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.page.server import Server
+from tests.page.world import World
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+CHROMIUM = shutil.which("chromium")
+WATCH_POLICY = """
+addEventListener('securitypolicyviolation', (e) =>
+  (window.breaches ??= []).push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));
+"""
+
+
+@dataclass
+class Tab:
+    """One page, with what went wrong in it."""
+
+    page: Page
+    url: str
+    faults: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """Go to an address of the page."""
+        self.page.goto(self.url + path)
+        return self.page
+
+    def breaches(self) -> list[str]:
+        """Breaches of the content security policy so far."""
+        found: list[str] = self.page.evaluate("window.breaches ?? []")
+        return found
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that drive a browser are slow ones, and run one after the other."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+            item.add_marker(pytest.mark.xdist_group("heavy"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium; closed after each module, as it holds an event loop of its own."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def world() -> World:
+    """An empty world."""
+    return World()
+
+
+@pytest.fixture
+def server(world: World) -> Iterator[Server]:
+    """The world's server."""
+    serving = Server(world)
+    serving.start()
+    yield serving
+    serving.stop()
+
+
+OpenTab = Callable[..., Tab]
+
+
+@pytest.fixture
+def open_tab(browser: Browser, server: Server) -> Iterator[OpenTab]:
+    """Open a tab; a script error or a breach of the policy in it fails the test."""
+    contexts: list[BrowserContext] = []
+    tabs: list[Tab] = []
+
+    def new(path: str = "", **options: Any) -> Tab:
+        context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
+        context.set_default_timeout(10_000)
+        context.add_init_script(WATCH_POLICY)
+        page = context.new_page()
+        tab = Tab(page, server.url)
+        page.on("pageerror", lambda error: tab.faults.append(str(error)))
+        contexts.append(context)
+        tabs.append(tab)
+        if path:
+            tab.open(path)
+        return tab
+
+    yield new
+    faults = [fault for tab in tabs for fault in tab.faults] + [b for tab in tabs for b in tab.breaches()]
+    for context in contexts:
+        context.close()
+    assert faults == []
