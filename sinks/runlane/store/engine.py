@@ -129,7 +129,7 @@ class ClientPool:
         import clickhouse_connect
 
         # The driver logs what it could not send, and a payload must never land in a log.
-        logging.getLogger("clickhouse_connect").disabled = True
+        logging.getLogger("clickhouse_connect").setLevel(logging.CRITICAL + 1)
         with _mapped():
             if self.embedded:
                 path = unquote(urlsplit(self._dsn).path)

@@ -36,6 +36,19 @@ ORDER BY table, position
 """
 _MINT: Final = "INSERT INTO journal_meta SELECT {id:String}, now64(6)"
 _MINT_ONCE: Final = {"insert_deduplication_token": "journal_id", "insert_deduplicate": 1, "async_insert": 0}
+_NEEDED: Final = (
+    "CONSTRAINT in_time CHECK not_after >= toUnixTimestamp64Micro(now64(6))",
+    "non_replicated_deduplication_window = ",
+    "fsync_after_insert = 1",
+    "fsync_part_directory = 1",
+    "min_rows_to_fsync_after_merge = 1",
+    "old_parts_lifetime = ",
+)
+"""What of the journal's definition its safety rests on; the self-test tries what can be tried."""
+_JOURNAL: Final = """
+SELECT create_table_query, dependencies_table FROM system.tables
+WHERE database = currentDatabase() AND name = 'journal'
+"""
 DEFAULT_WINDOW: Final = 1_000_000
 """Tokens that the journal remembers; counted over all partitions of the commands topic."""
 
@@ -125,7 +138,18 @@ def _check(pool: ClientPool, known: Sequence[Migration]) -> int:
         )
         if [list(row) for row in recorded] != [[_shape(pool, known[: len(rows)])]]:
             raise SchemaDrift("the tables are not as the migrations made them")
+        _check_journal(pool)
     return len(rows)
+
+
+def _check_journal(pool: ClientPool) -> None:
+    definition, dependents = pool.query(_JOURNAL)[0]
+    missing = [needed for needed in _NEEDED if needed not in definition]
+    if missing:
+        raise SchemaDrift(f"the journal was altered: it lacks {missing[0].strip(' =')}")
+    if dependents:
+        # A losing insert would reach it.
+        raise SchemaDrift("a materialized view hangs on the journal")
 
 
 def _shape(pool: ClientPool, applied: Sequence[Migration]) -> str:

@@ -36,6 +36,7 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "async_insert": 0,
     "wait_for_async_insert": 1,
     "insert_deduplicate": 1,
+    "deduplicate_insert": "enable",
     # One insert stays one native block and one part: the token holds between blocks of the same count only.
     "max_insert_threads": 1,
     "max_insert_block_size": _NO_LIMIT_ROWS,
@@ -122,7 +123,7 @@ class BlockWriter:
 def _insert_error(error: Exception) -> RunlaneError:
     from clickhouse_connect.driver.exceptions import DataError
 
-    unwritable = DataError | UnicodeEncodeError | OverflowError | struct.error
+    unwritable = DataError | TypeError | ValueError | OverflowError | struct.error
     code = error_code(error)
     if code == _LATE:
         return LateBlock("the block reached the database after its time")
