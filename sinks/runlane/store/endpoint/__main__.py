@@ -23,7 +23,7 @@ def main() -> int:
     config = EndpointConfig(options.password, options.user, options.port, options.writable)
     ended = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda _number, _frame: ended.set())
     with Endpoint(connection_string(options.path), config) as endpoint:
         print(endpoint.url, flush=True)  # noqa: T201  # the caller reads the port from it
         ended.wait()

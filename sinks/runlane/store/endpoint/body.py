@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from typing import BinaryIO, Final, Protocol
+from importlib import import_module
+from typing import Any, BinaryIO, Final, Protocol, cast
 
 _LINE: Final = 1024
 _READ: Final = 64 * 1024
-_ALL: Final = -1
 
 
 class BodyRefused(Exception):
@@ -27,7 +27,7 @@ class _Decompressor(Protocol):
 
 
 def read_body(stream: BinaryIO, length: str | None, transfer_encoding: str, limit: int) -> bytes:
-    """Return the bytes of a body as they were sent; raises ``BodyRefused`` for a wrong length or a long body."""
+    """Return a body's bytes as they were sent; raises ``BodyRefused`` for a wrong length or a long body."""
     if transfer_encoding.strip().lower() == "chunked":
         return _read_chunks(stream, limit)
     if transfer_encoding:
@@ -43,7 +43,7 @@ def read_body(stream: BinaryIO, length: str | None, transfer_encoding: str, limi
 
 
 def decode_body(data: bytes, encoding: str, limit: int) -> bytes:
-    """Return ``data`` without its Content-Encoding; raises ``BodyRefused`` for an unknown one or damaged bytes."""
+    """Return ``data`` without its Content-Encoding; raises ``BodyRefused`` for an unknown or damaged one."""
     name = encoding.strip().lower()
     if name in ("", "identity"):
         return data
@@ -90,9 +90,8 @@ def _decompressor(name: str) -> _Decompressor:
         case "deflate":
             return _Zlib(zlib.MAX_WBITS)
         case "lz4":
-            import lz4.frame
-
-            return lz4.frame.LZ4FrameDecompressor()
+            frame: Any = import_module("lz4.frame")
+            return cast("_Decompressor", frame.LZ4FrameDecompressor())
         case "zstd":
             from backports import zstd
 

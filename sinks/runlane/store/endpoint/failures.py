@@ -1,4 +1,4 @@
-"""Failures in the words of ClickHouse: a code, its name, and the HTTP status that a server would answer with."""
+"""Failures in the words of ClickHouse: a code, its name, and the HTTP status that goes with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _VERSION: Final = re.compile(r" \(version [^()]*(?:\([^()]*\))?\)")
 _STATUS: Final[dict[int, int]] = {
     **dict.fromkeys((194,), 401),
     **dict.fromkeys((192, 193, 512, 516), 403),
-    **dict.fromkeys((6, 8, 15, 25, 26, 27, 36, 38, 41, 44, 53, 62, 72, 117, 167, 168, 223, 321, 376, 427), 400),
+    **dict.fromkeys((6, 8, 15, 25, 26, 27, 36, 38, 41, 44, 53, 62, 72), 400),
+    **dict.fromkeys((117, 167, 168, 223, 321, 376, 427), 400),
     **dict.fromkeys((46, 47, 50, 56, 60, 63, 73, 78, 81, 93, 115, 336, 511), 404),
     159: 408,
     381: 411,
@@ -53,7 +54,7 @@ def from_engine(message: str, version: str) -> QueryFailed:
     """Return the failure that an engine's message describes, its nested prefixes folded into one."""
     found = list(_CODE.finditer(message))
     if not found:
-        return QueryFailed(STD_EXCEPTION, f"Code: {STD_EXCEPTION}. DB::Exception: {message.strip()} (STD_EXCEPTION)")
+        return refusal(STD_EXCEPTION, "STD_EXCEPTION", message.strip())
     first = found[0]
     code = int(first[1])
     start = first.end()

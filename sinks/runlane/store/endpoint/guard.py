@@ -1,8 +1,8 @@
 """What a reader of the endpoint may not say, beyond what ``readonly=1`` of the engine refuses.
 
-The embedded engine takes its caller for the owner of the machine: in spite of ``readonly=1`` it writes files (INTO
-OUTFILE), reads any of them (function ``file``, templates, expressions in text settings), kills queries, and looks at what
-a described table function names. A server does none of this for a reader, so the endpoint does not either.
+The embedded engine takes its caller for the owner of the machine: in spite of ``readonly=1`` it writes files
+(INTO OUTFILE), reads any of them (function ``file``, templates, expressions in text settings), kills queries,
+and looks at what a described table function names. A server does none of this for a reader, nor does this.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ from runlane.store.endpoint.failures import READONLY, SYNTAX_ERROR, QueryFailed,
 from runlane.store.endpoint.sql import first_word
 
 _READS: Final = frozenset({"SELECT", "WITH", "FROM", "SHOW", "DESC", "DESCRIBE", "EXPLAIN", "EXISTS"})
+_WRITES: Final = frozenset(
+    (
+        "ALTER ANALYZE ASSUME ATTACH BACKUP BEGIN CHECK COMMIT CREATE DELETE DETACH DROP EXCHANGE EXECUTE GRANT INSERT"
+        " KILL MOVE OPTIMIZE RENAME REPLACE RESTORE REVOKE ROLLBACK SET START STOP SYSTEM TRUNCATE UNDROP UPDATE USE"
+        " WATCH"
+    ).split()
+)
 _FORBIDDEN: Final = re.compile(
     r"(?<![A-Za-z0-9_])(?:outfile|file|sqlite|python|eval|kill)(?![A-Za-z0-9_])", re.IGNORECASE
 )
@@ -23,7 +30,8 @@ _AMBIGUOUS: Final = re.compile(r"--|/\*|#|\$|\\|[^\x00-\x7f]")
 _DESCRIBES: Final = frozenset({"DESC", "DESCRIBE"})
 _NAME: Final = r"(?:\w+|`[^`]*`|\"[^\"]*\")"
 _DESCRIBED: Final = re.compile(
-    rf"\s*(?:DESC|DESCRIBE)\s+(?:TABLE\s+)?(?:{_NAME}(?:\s*\.\s*{_NAME})?\s*(?:FORMAT\s+\w+\s*)?;?\s*$|\()",
+    rf"\s*(?:DESC|DESCRIBE)\s+(?:TABLE\s+)?"
+    rf"(?:{_NAME}(?:\s*\.\s*{_NAME})?\s*(?:FORMAT\s+\w+\s*)?;?\s*$|\()",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -54,13 +62,15 @@ _HARMFUL: Final = frozenset(
 def check_query(text: str) -> None:
     """Raise ``QueryFailed`` for a statement that only reads in name, or for more than one statement.
 
-    Where a comment, an escape or another quoting style leaves in doubt whether a word is meant or quoted, it counts as
-    meant.
+    Where a comment, an escape or another quoting style leaves in doubt whether a word is meant or quoted, it
+    counts as meant.
     """
     word = first_word(text)
     # A described table function is looked at without a check of access.
-    if word not in _READS or (word in _DESCRIBES and _DESCRIBED.match(text) is None):
+    if word in _WRITES or (word in _DESCRIBES and _DESCRIBED.match(text) is None):
         raise _read_only("Cannot execute query in readonly mode")
+    if word not in _READS:
+        raise refusal(SYNTAX_ERROR, "SYNTAX_ERROR", "Syntax error: no statement that reads begins like this")
     if _outside_text(text, _FORBIDDEN.finditer(text)):
         raise _read_only("Cannot reach files, other programs or Python through this endpoint")
     inner = text.rstrip().rstrip(";")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 from dataclasses import dataclass, field
 from http.server import ThreadingHTTPServer
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from runlane.store.endpoint.engine import MIB, Engine, Limits
-from runlane.store.endpoint.handler import Account, Handler
+from runlane.store.endpoint.handler import Handler
+from runlane.store.endpoint.request import Account
 
 HOST: Final = "127.0.0.1"
 
@@ -18,15 +21,15 @@ HOST: Final = "127.0.0.1"
 class EndpointConfig:
     """How the endpoint serves: only on loopback, only with a password; port 0 lets the system choose.
 
-    ``writable`` is for tests, where it plays a ClickHouse server that outlives a killed owner: everything is allowed.
-    ``body_limit`` bounds a request's bytes, before and after decompression.
+    ``writable`` is for tests, where it plays a ClickHouse server that outlives a killed owner: it allows
+    everything. ``body_limit`` bounds a request's bytes, before and after decompression.
     """
 
     password: str = field(repr=False)
     user: str = "default"
     port: int = 0
     writable: bool = False
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     body_limit: int = 64 * MIB
     connections: int = 64
 
@@ -46,32 +49,44 @@ class EndpointServer(ThreadingHTTPServer):
         self.engine = engine
         self.account = Account(config.user, config.password)
         self.body_limit = config.body_limit
-        self._free = threading.BoundedSemaphore(config.connections)
+        self._most = config.connections
+        self._open: set[socket.socket] = set()
+        self._lock = threading.Lock()
         super().__init__((HOST, config.port), Handler)
 
-    def process_request(self, request: object, client_address: object) -> None:
+    def process_request(self, request: Any, client_address: Any) -> None:
         """Serve a connection in a thread of its own, or close it when too many are open."""
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)  # type: ignore[arg-type]
-            return
-        super().process_request(request, client_address)  # type: ignore[arg-type]
+        with self._lock:
+            admitted = len(self._open) < self._most
+            if admitted:
+                self._open.add(request)
+        if admitted:
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
 
-    def process_request_thread(self, request: object, client_address: object) -> None:
-        """Serve a connection to its end."""
-        try:
-            super().process_request_thread(request, client_address)  # type: ignore[arg-type]
-        finally:
-            self._free.release()
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection that has ended."""
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing of a connection that broke: its client knows."""
+
+    def hang_up(self) -> None:
+        """End the connections that wait for their next request."""
+        with self._lock:
+            for connection in self._open:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RD)
 
 
 class Endpoint:
     """A ClickHouse-protocol HTTP endpoint over the embedded engine of this process.
 
-    ``connection`` is the engine's connection string, as ``runlane.store.connection_string`` gives it. Use it as a
-    context manager, or call ``start`` and ``stop``.
+    ``connection`` is the engine's connection string, as ``runlane.store.connection_string`` gives it. Use it
+    as a context manager, or call ``start`` and ``stop``. Raises ``OSError`` when the port is taken.
     """
 
     def __init__(self, connection: str, config: EndpointConfig) -> None:
@@ -81,7 +96,8 @@ class Endpoint:
         except OSError:
             self._engine.close()
             raise
-        self._thread = threading.Thread(target=self._server.serve_forever, name="clickhouse-endpoint", daemon=True)
+        name = "clickhouse-endpoint"
+        self._thread = threading.Thread(target=self._server.serve_forever, name=name, daemon=True)
 
     @property
     def port(self) -> int:
@@ -98,10 +114,11 @@ class Endpoint:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop listening, wait for the running query, and let the engine go."""
+        """Stop listening, wait for the query that runs, and let the engine go."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        self._server.hang_up()
         self._engine.close()
 
     def __enter__(self) -> Self:

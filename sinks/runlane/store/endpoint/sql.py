@@ -1,4 +1,4 @@
-"""As much SQL as a server's HTTP handler must see: which statement it is, where an INSERT's data begins, the format."""
+"""As much SQL as a server's HTTP handler must see: which statement it is, where an INSERT's data begins."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_SPACE: Final = re.compile(r"(?:\s+|--[^\n]*|#[! ][^\n]*|/\*.*?\*/|\()*", re.DOTALL)
+_SKIPPED: Final = re.compile(r"(?:\s+|--[^\n]*|#[! ][^\n]*|/\*.*?\*/|\()*", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _PIECE: Final = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|--[^\n]*|/\*.*?\*/|[A-Za-z_][A-Za-z_0-9]*|[()]""",
+    r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`|--[^\n]*|/\*.*?\*/"""
+    r"""|[A-Za-z_][A-Za-z_0-9]*|[()]""",
     re.DOTALL,
 )
 _TRAILING_FORMAT: Final = re.compile(
-    r"\bFORMAT\s+([A-Za-z_]\w*)\s*(?:\bSETTINGS\b[^;]*)?;?\s*$", re.IGNORECASE | re.ASCII
+    rb"\bFORMAT\s+([A-Za-z_]\w*)\s*((?:\bSETTINGS\b[^;]*)?);?\s*$", re.IGNORECASE
 )
-_DATA_START: Final = re.compile(r"[ \t\f]*(?:\r?\n)?")
+_BEFORE_DATA: Final = re.compile(r"[ \t\f]*(?:\r?\n)?")
+_INLINE: Final = frozenset({"VALUES", "SELECT", "WITH", "FROM", "WATCH"})
 _RESULTS: Final = frozenset(
-    {"SELECT", "WITH", "FROM", "SHOW", "DESC", "DESCRIBE", "EXPLAIN", "EXISTS", "CHECK", "KILL", "OPTIMIZE"}
+    {"SELECT", "WITH", "FROM", "SHOW", "DESC", "DESCRIBE", "EXPLAIN", "EXISTS", "CHECK", "KILL"}
 )
 
 
@@ -25,8 +27,8 @@ _RESULTS: Final = frozenset(
 class Statement:
     """A statement as the engine takes it.
 
-    ``word`` is its first keyword in capitals. An INSERT whose data follows it has ``data`` and ``data_format``, and
-    ``text`` ends before its FORMAT clause; every other statement has neither.
+    ``word`` is its first keyword in capitals. An INSERT whose data follows has ``data`` and ``data_format``,
+    and its ``text`` ends before the FORMAT clause; every other statement has neither.
     """
 
     word: str
@@ -41,8 +43,9 @@ class Statement:
 
 
 def first_word(text: str) -> str:
-    """Return the first keyword of a statement in capitals, comments and brackets skipped, or an empty string."""
-    match = _WORD.match(text, _SPACE.match(text).end())  # type: ignore[union-attr]  # it matches the empty string
+    """Return a statement's first keyword in capitals, comments and brackets skipped, or an empty string."""
+    skipped = _SKIPPED.match(text)
+    match = _WORD.match(text, skipped.end() if skipped else 0)
     return "" if match is None else match[0].upper()
 
 
@@ -56,22 +59,31 @@ def parse(raw: bytes) -> Statement:
     depth = 0
     pieces = _PIECE.finditer(text)
     for piece in pieces:
-        token = piece[0].upper()
-        if token in ("(", ")"):
-            depth += 1 if token == "(" else -1
-        elif depth == 0 and token in ("VALUES", "SELECT", "WITH", "FROM", "WATCH"):
-            break
-        elif depth == 0 and token == "FORMAT":
-            name = next(pieces, None)
-            if name is None:
+        match piece[0].upper():
+            case "(":
+                depth += 1
+            case ")":
+                depth -= 1
+            case "FORMAT" if depth == 0:
+                name = next(pieces, None)
+                begun = None if name is None else _BEFORE_DATA.match(text, name.end())
+                if name is None or begun is None:
+                    break
+                return Statement(word, raw[: piece.start()].rstrip(), name[0], raw[begun.end() :])
+            case inline if depth == 0 and inline in _INLINE:
                 break
-            start = _DATA_START.match(text, name.end())
-            assert start is not None, "the pattern matches the empty string"
-            return Statement(word, raw[: piece.start()].rstrip(), name[0], raw[start.end() :])
+            case _:
+                pass
     return Statement(word, raw)
 
 
-def output_format(text: str, default: str) -> str:
+def output_format(text: bytes, default: str) -> str:
     """Return the format that a statement asks for in its FORMAT clause, or ``default``."""
     match = _TRAILING_FORMAT.search(text)
-    return default if match is None else match[1]
+    return default if match is None else match[1].decode("ascii", "replace")
+
+
+def without_format(text: bytes) -> bytes:
+    """Return a statement without its FORMAT clause; its settings stay."""
+    match = _TRAILING_FORMAT.search(text)
+    return text.rstrip().rstrip(b";") if match is None else text[: match.start()] + match[2]
