@@ -62,7 +62,7 @@ class Streams:
         self, records: list[dict[str, Any]], after: int, key: str, run: Run | None
     ) -> AsyncIterator[str]:
         """Head, the records after a cursor, then what comes, with deltas in between."""
-        world, at, lagged, delta = self.world, after, self.world.lagged, len(self.world.deltas)
+        world, at, lagged, delta = self.world, max(0, after - self.world.rewind), self.world.lagged, len(self.world.deltas)
         session = None if run else records
         yield "retry: 1000\n\n"
         yield frame("head", {"head": len(records), "status": run.status if run else "active"})
@@ -72,6 +72,8 @@ class Streams:
                     await asyncio.sleep(world.lag)
                 record = records[at]
                 at += 1
+                if record["seq"] in world.skipped:
+                    continue
                 yield frame("record", record, record[key])
             while delta < len(world.deltas):
                 yield frame("delta", world.deltas[delta])

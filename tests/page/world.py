@@ -148,6 +148,10 @@ class World:
     token: str = ""
     lag: float = 0.0
     """Seconds between two records of a stream that catches up."""
+    rewind: int = 0
+    """How far before its cursor a stream begins, as a careless server would."""
+    skipped: set[int] = field(default_factory=set)
+    """Records that streams leave out, as a careless server would."""
     lagged: int = 0
     """How many streams were told that they lagged; raised by `lag_all`."""
     requests: list[str] = field(default_factory=list)

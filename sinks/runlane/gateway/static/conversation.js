@@ -141,7 +141,10 @@ export class Conversation {
       const node = this.run.feed.root.tree.calls.get(call.id);
       const failed = call.result?.is_error === true || node?.failed === true;
       if (failed) bad += 1;
-      const show = () => node && (this.run.select(node), this.run.inspector.open());
+      const show = () => {
+        this.run.select(node ?? null);
+        this.run.inspector.open();
+      };
       const words = line((call.result ? brief(call.result.content) : (node?.sum ?? "")) || brief(call.input), 160);
       return html`<div class="call ${failed ? "failed" : ""}">${icon(failed ? "s-failed" : "tool", failed ? "s" : "s k-tool")}<button class="mono link" type="button" @click=${show}>${line(call.name, 80)}</button><span class="cut ${failed ? "" : "quiet"}">${words}</span>${node ? this.#took(node) : nothing}</div>`;
     });

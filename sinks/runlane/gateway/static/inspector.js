@@ -1,6 +1,6 @@
 /** @file What is known of one row: overview, payload laid out, and the raw record. */
 
-import { axis, bytes, clock, count, duration, line, object, parse, pretty, str, valueOf } from "./text.js";
+import { axis, bytes, clock, count, duration, line, object, parse, pretty, str, textAt } from "./text.js";
 import { failureOf } from "./tree.js";
 import { copy, empty, hints, icon, save, statusMark } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
@@ -88,7 +88,7 @@ export class Inspector {
       <h3>Time</h3>${this.#times(node)}
       ${(node.kind === "model" || node.kind === "mark") && node.sum ? html`<h3>Text</h3><p class="text">${node.sum.slice(0, PREVIEW)}</p>` : nothing}
       ${recs.slice(0, MOST_RECORDS).map((record) => Object.keys(PARTS).map((key) => {
-        const text = valueOf(record.payload, key);
+        const text = textAt(record.payload, key);
         return text && text !== "null" ? html`<h3>${PARTS[key]}, ${bytes(text.length)}</h3>${this.#json(record.seq + key, text)}` : nothing;
       }))}
       ${this.#identity(node)}`;

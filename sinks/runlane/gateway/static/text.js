@@ -135,7 +135,7 @@ export function pretty(text) {
 }
 
 /** The exact JSON text of one key of an object, numbers as spelled; empty when it has none. @param {string} text @param {string} key */
-export function valueOf(text, key) {
+export function textAt(text, key) {
   let depth = 0;
   let from = -1;
   let before = "";

@@ -1,0 +1,183 @@
+"""The runs list: live without moving, filtered by its address, readable when empty or cut off."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.page import scenes
+from tests.page.conftest import OpenTab
+from tests.page.server import Server
+from tests.page.world import World
+
+expect = pytest.importorskip("playwright.sync_api").expect
+
+
+def ids(page) -> list[str]:
+    """The run ids in the rows, from top to bottom."""
+    found: list[tuple[int, str]] = page.eval_on_selector_all(
+        ".runrow:not([hidden])", "rows => rows.map(row => [Number(row.dataset.at), row.querySelector('.c-id .mono').title])"
+    )
+    return [run for _, run in sorted(found)]
+
+
+def test_a_row_tells_status_agent_session_duration_tokens_and_last_activity(world: World, open_tab: OpenTab) -> None:
+    scenes.incident(world)
+    page = open_tab("/").page
+    row = page.locator(".runrow", has_text="incident-triage")
+    expect(row).to_contain_text("Running")
+    for text in ("inc-2291", "60,300", "52", "Nothing changes until the rollback"):
+        expect(row).to_contain_text(text)
+    expect(row.locator("[class*=running]").last).to_have_text(re.compile(r"4m \d\ds"))
+
+
+def test_a_new_run_waits_above_until_it_is_asked_for(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 12)
+    page = open_tab("/").page
+    expect(page.locator(".conn")).to_have_text("Live")
+    before = ids(page)
+    world.run("run_fresh_1", "late-agent")
+    world.run("run_fresh_2", "late-agent")
+    expect(page.locator(".newer")).to_have_text("Show 2 newer")
+    assert ids(page) == before
+    page.keyboard.press("n")
+    expect(page.locator(".newer")).to_be_hidden()
+    assert ids(page) == ["run_fresh_2", "run_fresh_1", *before]
+
+
+def test_the_first_run_shows_up_by_itself(world: World, open_tab: OpenTab) -> None:
+    page = open_tab("/").page
+    expect(page.locator(".empty")).to_contain_text("No run yet")
+    world.run("run_first", "first-agent")
+    expect(page.locator(".runrow", has_text="first-agent")).to_be_visible()
+
+
+def test_a_row_changes_in_place_when_its_run_ends(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 8)
+    run = world.runs["run_01KP7Q001A0MV1T"]
+    page = open_tab("/").page
+    order = ids(page)
+    row = page.locator(".runrow", has=page.locator(f"[title='{run.id}']"))
+    expect(row).to_contain_text("Running")
+    run.add("run_completed", {"status": "failed", "phase": "failed", "failure": {"message": "gave up", "kind": "internal", "retryable": True}})
+    expect(row).to_contain_text("Failed")
+    expect(row).to_contain_text("internal: gave up")
+    assert ids(page) == order
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("?status=failed", {"contract-diff"}),
+        ("?status=failed&status=suspended", {"contract-diff", "access-review", "change-executor"}),
+        ("?agent=log-digest", {"log-digest"}),
+        ("?session=tkt-88403", {"access-review", "research-brief"}),
+        ("?q=ledger.look", {"invoice-matching"}),
+        ("?q=env%3Dproduction", {"incident-triage"}),
+        ("?since=15m&agent=incident-triage", {"incident-triage"}),
+    ],
+)
+def test_filters_come_from_the_address_and_survive_reload_and_live_changes(
+    world: World, open_tab: OpenTab, query: str, wanted: set[str]
+) -> None:
+    scenes.incident(world)
+    scenes.crowd(world, 8)
+    page = open_tab("/" + query).page
+
+    def agents() -> set[str]:
+        return set(page.locator(".runrow:not([hidden]) .c-agent a").all_inner_texts())
+
+    for _ in range(2):
+        expect(page.locator(".conn")).to_have_text("Live")
+        expect(page.locator(".runrow:not([hidden])").first).to_be_visible()
+        assert agents() == wanted
+        world.run(f"run_other_{len(world.runs)}", "unrelated-agent")
+        page.wait_for_timeout(200)
+        assert agents() == wanted
+        assert query in page.url
+        page.reload()
+
+
+def test_controls_write_the_address(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 30)
+    page = open_tab("/").page
+    page.locator(".chips button", has_text="Failed").click()
+    expect(page).to_have_url(re.compile(r"\?status=failed$"))
+    page.get_by_label("Agent").select_option("contract-diff")
+    page.keyboard.press("/")
+    page.keyboard.type("pdf")
+    expect(page).to_have_url(re.compile(r"\?status=failed&q=pdf&agent=contract-diff$"))
+    expect(page.locator(".runrow:not([hidden])")).to_have_count(1)
+    page.get_by_label("Search runs").fill("no such thing")
+    expect(page.locator(".empty")).to_contain_text("Nothing matches")
+    page.get_by_role("button", name="Clear filters").click()
+    expect(page).to_have_url(re.compile(r"/\?since=all$"))
+    expect(page.locator(".runrow:not([hidden])")).to_have_count(30)
+
+
+def test_keys_move_and_open_and_back_returns_to_the_filtered_list(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 20)
+    page = open_tab("/?agent=support-reply").page
+    expect(page.locator(".runrow:not([hidden])").first).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    selected = page.locator(".runrow[aria-selected=true]")
+    expect(selected).to_have_attribute("aria-rowindex", "2")
+    expect(page.locator(".list[role=grid]")).to_have_attribute("aria-activedescendant", "row-1")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/runs/run_01KP7Q008A0MV8T"))
+    expect(page.locator("h1")).to_have_text("support-reply")
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile("/runs/run_01KP7Q016A0MV6T"))
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"/\?agent=support-reply$"))
+
+
+def test_a_thousand_runs_stay_on_few_elements_and_are_read_in_pages(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 1000)
+    page = open_tab("/?since=all").page
+    expect(page.locator(".conn")).to_have_text("Live")
+    page.keyboard.press("g")
+    for _ in range(8):
+        page.keyboard.press("G")
+        page.wait_for_timeout(100)
+    expect(page.locator(".runrow[aria-selected=true]")).to_have_attribute("aria-rowindex", "1000")
+    assert page.locator(".runrow").count() <= 120
+
+
+def test_when_the_gateway_is_gone_the_screen_stays_and_says_so(world: World, server: Server, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 5)
+    page = open_tab("/").page
+    expect(page.locator(".conn")).to_have_text("Live")
+    server.stop()
+    expect(page.locator(".conn")).to_have_text(re.compile(r"Reconnecting, try \d+ in \d+ s"))
+    running = page.locator(".runrow .running").last
+    text = running.inner_text()
+    page.wait_for_timeout(2200)
+    assert running.inner_text() == text
+    assert len(ids(page)) == 5
+    world.run("run_meanwhile", "meanwhile")
+    server.start()
+    expect(page.locator(".conn")).to_have_text("Live")
+    expect(page.locator(".newer")).to_have_text("Show 1 newer")
+
+
+def test_activity_windows_are_shown_by_agent_and_updated(world: World, open_tab: OpenTab) -> None:
+    scenes.activity(world)
+    page = open_tab("/agents").page
+    row = page.locator("tbody tr", has_text="invoice-matching")
+    expect(row).to_contain_text("24.0k")
+    newest = [window for window in world.activity if window["agent_id"] == "invoice-matching"][-1]
+    world.activity.append(newest | {"running": 41, "failures": 7})
+    expect(row).to_contain_text("41")
+    expect(row.locator(".failed")).to_have_text("7")
+    assert row.locator("rect.b-turn").count() == 10
+
+
+def test_sessions_lead_to_their_runs(world: World, open_tab: OpenTab) -> None:
+    scenes.crowd(world, 6)
+    page = open_tab("/sessions").page
+    page.get_by_role("link", name="tkt-88401").click()
+    expect(page).to_have_url(re.compile(r"/\?session=tkt-88401&since=all"))
+    expect(page.locator(".runrow:not([hidden])")).to_have_count(2)
