@@ -10,11 +10,11 @@ import pytest
 
 from runlane.owner import writing
 from runlane.owner.cache import LaneCache
-from runlane.owner.flight import Flight, Verdict, WriteReply
+from runlane.owner.flight import Flight, Verdict
 from runlane.owner.outbox import Shipment
-from runlane.owner.ports import InsertReport
 from runlane.owner.takeover import Takeover
 from runlane.store.block import BlockHeader, Draft, SealedBlock, part_of, seal
+from runlane.store.chain import ChainTip
 from tests.owner.simulation.journal import Journal
 from tests.owner.simulation.system import System
 from tests.owner.simulation.world import World
@@ -26,10 +26,8 @@ SEEDS = range(40)
 def trust_acknowledgements(patch: pytest.MonkeyPatch) -> None:
     judge = Flight.judge
 
-    def trusting(self: Flight, reply: WriteReply, max_execution: float) -> Verdict:
-        if reply.report is InsertReport.ACKED and reply.tip is not None:
-            return Verdict.MINE
-        return judge(self, reply, max_execution)
+    def trusting(self: Flight, tip: ChainTip, max_execution: float) -> Verdict:
+        return Verdict.MINE if self._acked else judge(self, tip, max_execution)
 
     patch.setattr(Flight, "judge", trusting)
 

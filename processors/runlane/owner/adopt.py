@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runlane.contract.errors import Unavailable
+from runlane.contract.errors import TemporaryError, Unavailable
 from runlane.owner import drafts
 from runlane.owner.config import Bounds
 from runlane.owner.drafts import Adoption, Ownership
@@ -13,6 +13,7 @@ from runlane.owner.ports import LogFacts, Ports
 from runlane.owner.stops import StopKind, check_log
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, Draft
+from runlane.store.chain import ChainTip
 
 _ATTEMPTS = 5
 
@@ -74,14 +75,23 @@ def _judge(head: BlockHeader | None, facts: LogFacts, partition: int) -> tuple[S
     return stop.kind, adoption
 
 
+def _tip(ports: Ports, partition: int, floor: int) -> ChainTip | None:
+    try:
+        return ports.store.tips({partition: floor})[partition]
+    except TemporaryError:
+        return None
+
+
 def _write(ports: Ports, writer: Writer, draft: Draft, bounds: Bounds) -> bool:
     """Write one block as an owner does; return whether it is ours."""
-    clock = ports.clock
+    clock, partition = ports.clock, draft.partition
     writer.launch(draft, clock.monotonic())
-    while True:
+    while (flight := writer.flight) is not None:
+        if writer.date(clock.monotonic()) and flight.sends and flight.not_after is not None:
+            flight.note(ports.store.insert(flight.block, flight.not_after))
         begun = clock.monotonic()
-        reply = writer.attempt(begun).run(ports.store)
-        verdict = writer.judge(reply, begun, clock.monotonic())
-        if verdict is not Verdict.OPEN:
+        tip = _tip(ports, partition, writer.floor())
+        if (verdict := writer.looked(tip, begun, clock.monotonic())) is not Verdict.OPEN:
             return verdict is Verdict.MINE
         clock.sleep(bounds.retry_last)
+    return True

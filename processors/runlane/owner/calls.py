@@ -9,6 +9,7 @@ from runlane.contract.errors import RunlaneError, TemporaryError
 from runlane.owner.ports import Ports
 from runlane.owner.shared import Shared
 from runlane.owner.tasks import Task, TaskKind
+from runlane.store.chain import ChainTip
 
 _NEVER: Final = float("inf")
 
@@ -30,6 +31,19 @@ class Calls:
     def insert(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> Task:
         """Return the task of one attempt to write a block; it takes one of the owner's slots."""
         return self._task(TaskKind.INSERT, call, then)
+
+    def tip(self, partition: int, floor: int, then: Callable[[ChainTip | None, float], None]) -> None:
+        """Read a chain's end, together with others; once, since what comes of silence is the writer's to say."""
+
+        def looked(tip: ChainTip | None, begun: float) -> None:
+            if self._open:
+                then(tip, begun)
+
+        def faulted(failure: RunlaneError) -> None:
+            if self._open:
+                self._faulted(failure)
+
+        self._shared.readbacks.ask(partition, floor, looked, faulted)
 
     def close(self) -> None:
         """Ignore whatever still comes."""

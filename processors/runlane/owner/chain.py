@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from runlane.contract.errors import RunlaneError
 from runlane.kafka import Message
 from runlane.owner.calls import Calls
-from runlane.owner.flight import Verdict, WriteReply
-from runlane.owner.ports import LogShape
+from runlane.owner.flight import Verdict
+from runlane.owner.ports import InsertReport, LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, StopKind
@@ -23,7 +24,7 @@ from runlane.owner.tasks import Task
 from runlane.owner.tenure import Tenure
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
-from runlane.store.chain import ChainEnd
+from runlane.store.chain import ChainEnd, ChainTip
 
 _NEVER: Final = float("inf")
 
@@ -86,7 +87,9 @@ class Chain:
             else:
                 self._recheck()
         self._calls.tick(now)
-        sender = self._sender
+        writer, sender = self._writer, self._sender
+        if writer is not None and writer.flight is not None and not writer.flight.sends and writer.due(now):
+            self._look(writer)
         if sender is not None:
             sender.tick(now)
 
@@ -136,23 +139,36 @@ class Chain:
         if writer is None or writer.busy:
             return None
         if writer.flight is not None:
-            return writer.since if now >= writer.retry_at else None
+            return writer.since if writer.flight.sends and writer.due(now) else None
         return self._stage.batch_since(now, linger) if isinstance(self._stage, Tenure) else None
 
     def lingers_until(self, linger: float) -> float:
         """Return when the batch has waited ``linger`` seconds."""
         return self._stage.lingers_until(linger) if isinstance(self._stage, Tenure) else _NEVER
 
-    def attempt(self, now: float) -> Task:
-        """Return the next attempt to write: the block in flight again, or the batch as a block."""
+    def attempt(self, now: float) -> Task | None:
+        """Return the insert of the block in flight, or of the batch as a block.
+
+        None when the block cannot be dated before the chain's end is read again; that is begun.
+        """
         writer = self._writer
         assert writer is not None, "only a chain that waits attempts"
         if writer.flight is None and isinstance(self._stage, Tenure):
             self._stage.launch()
-        attempt = writer.attempt(now)
-        return self._calls.insert(
-            lambda ports: attempt.run(ports.store), lambda reply: self._written(writer, reply, now)
-        )
+        flight = writer.flight
+        assert flight is not None, "only a block waits"
+        if not writer.date(now):
+            self._look(writer)
+            return None
+        writer.busy = True
+        block, not_after = flight.block, flight.not_after
+        assert not_after is not None, "the block is dated"
+
+        def inserted(report: InsertReport) -> None:
+            flight.note(report)
+            self._look(writer)
+
+        return self._calls.insert(lambda ports: ports.store.insert(block, not_after), inserted)
 
     # What the stages tell us.
 
@@ -182,11 +198,16 @@ class Chain:
         self._troubles += 1
         self._wake_at = self._shared.clock.monotonic() + delay
 
-    def _written(self, writer: Writer, reply: WriteReply, begun: float) -> None:
+    def _look(self, writer: Writer) -> None:
+        """Read the chain's end: to date the block in flight, or to see what became of it."""
+        writer.busy = True
+        self._calls.tip(self.partition, writer.floor(), partial(self._looked, writer))
+
+    def _looked(self, writer: Writer, tip: ChainTip | None, begun: float) -> None:
         flight = writer.flight
-        assert flight is not None, "a reply has its flight"
+        assert flight is not None, "what is looked for is in flight"
         header = flight.block.header
-        match writer.judge(reply, begun, self._shared.clock.monotonic()):
+        match writer.looked(tip, begun, self._shared.clock.monotonic()):
             case Verdict.MINE:
                 self._committed(flight.block)
             case Verdict.OPEN:

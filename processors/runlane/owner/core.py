@@ -17,6 +17,7 @@ from runlane.owner.config import OwnerConfig
 from runlane.owner.erase import Eraser
 from runlane.owner.linger import Linger
 from runlane.owner.ports import ClockPort, IdsPort, LogShape
+from runlane.owner.readback import ReadBacks
 from runlane.owner.shared import Shared, Stats
 from runlane.owner.stops import Stop
 from runlane.owner.tasks import (
@@ -51,6 +52,7 @@ class Core:
             desk=Desk(codec, config.receipt_keys, decide),
             cache=LaneCache(bounds.cache_bytes, bounds.lane_bytes),
             eraser=Eraser(io, clock),
+            readbacks=ReadBacks(io, clock),
         )
         self._linger = Linger(bounds, io, clock)
         self._watch = LogWatch(io, clock, self._log_seen)
@@ -145,8 +147,10 @@ class Core:
                     first, since = chain, waits
             if first is None:
                 return
-            self._inserting += 1
-            shared.io.submit(first.attempt(now))
+            task = first.attempt(now)
+            if task is not None:
+                self._inserting += 1
+                shared.io.submit(task)
 
     def _chain(self, partition: int) -> Chain:
         chain = self._chains.get(partition)

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from runlane.contract.errors import RunlaneError
 from runlane.owner.config import Bounds
-from runlane.owner.flight import WriteReply
 from runlane.owner.ports import ClockPort, InsertReport
 from runlane.owner.tasks import Io, Task, TaskKind
 
@@ -27,10 +26,10 @@ class Linger:
         self._check_at = 0.0
         self.seconds = 0.0
 
-    def inserted(self, reply: WriteReply) -> None:
+    def inserted(self, report: InsertReport) -> None:
         """Note an insert; one that met too many parts makes every batch wait longer."""
         self._wrote = True
-        if reply.report is InsertReport.BUSY:
+        if report is InsertReport.BUSY:
             self.seconds = min(max(_FIRST, 2 * self.seconds), self._bounds.max_linger)
 
     def tick(self, now: float) -> None:

@@ -10,6 +10,7 @@ from runlane.owner.cache import LaneCache
 from runlane.owner.config import Bounds, OwnerConfig
 from runlane.owner.erase import Eraser
 from runlane.owner.ports import ClockPort, IdsPort
+from runlane.owner.readback import ReadBacks
 from runlane.owner.tasks import Io
 
 
@@ -40,6 +41,7 @@ class Shared:
     desk: Desk
     cache: LaneCache
     eraser: Eraser
+    readbacks: ReadBacks
     stats: Stats = field(default_factory=Stats)
 
     @property

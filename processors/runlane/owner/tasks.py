@@ -17,9 +17,10 @@ from runlane.owner.ports import Outgoing, Ports
 
 
 class TaskKind(StrEnum):
-    """What a task needs: an insert is counted against the inserts in flight, a read is not."""
+    """What a task is: inserts are counted, and each kind has workers of its own, so that none waits for another."""
 
     INSERT = "insert"
+    TIPS = "tips"
     READ = "read"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from runlane.owner.config import Bounds
-from runlane.owner.flight import Attempt, Flight, Verdict, WriteReply
-from runlane.store.block import BlockHeader, Draft, SealedBlock, seal
+from runlane.owner.flight import Flight, Verdict
+from runlane.store.block import BlockHeader, Draft, seal
+from runlane.store.chain import ChainTip
 
 
 class Writer:
@@ -29,42 +30,57 @@ class Writer:
         self.since = 0.0
         self.retry_at = 0.0
 
-    def launch(self, draft: Draft, since: float) -> SealedBlock:
+    def launch(self, draft: Draft, since: float) -> None:
         """Seal the next block; it waits for its turn from ``since`` on."""
         assert self.flight is None, "a chain has one block in flight"
-        block = seal(draft, self.head)
-        self.flight = Flight(block, self.head, None)
+        self.flight = Flight(seal(draft, self.head), self.head)
         self.since = since
         self.retry_at = 0.0
         self._failures = 0
-        return block
+
+    def due(self, now: float) -> bool:
+        """Whether the block in flight is due for its next step."""
+        return self.flight is not None and not self.busy and now >= self.retry_at
 
     def retry_due(self) -> float:
-        """Return when the block in flight is due for its next attempt, by the monotonic clock."""
+        """Return when the block in flight is due for its next step, by the monotonic clock."""
         return self.retry_at if self.flight is not None and not self.busy else float("inf")
 
-    def attempt(self, now: float) -> Attempt:
-        """Begin the next attempt at the block in flight; it is dated once, and sent as it is ever after."""
+    def date(self, now: float) -> bool:
+        """Date the block in flight, unless it is; False when the chain's end must be read (again) first."""
         flight = self.flight
-        assert flight is not None, "no block to attempt"
+        assert flight is not None, "no block to date"
         if flight.not_after is None and now - self._proven_at <= self._bounds.proof_age:
             flight.not_after = self._proof + timedelta(seconds=self._bounds.not_after)
-        self.busy = True
-        return Attempt(flight.block, flight.prev, flight.not_after, flight.sends, self._bounds.not_after)
+        return flight.not_after is not None
 
-    def judge(self, reply: WriteReply, begun: float, now: float) -> Verdict:
-        """Take an attempt's reply; after ``MINE`` the block is the head and its read-back the proof."""
+    def floor(self) -> int:
+        """Return the number from which on the chain is looked at: the block's, before it is dated the last one's."""
+        flight = self.flight
+        assert flight is not None, "no block to look for"
+        if flight.not_after is not None:
+            return flight.block.header.number
+        return 0 if flight.prev is None else flight.prev.number
+
+    def looked(self, tip: ChainTip | None, begun: float, now: float) -> Verdict:
+        """Take a read of the chain's end, None when the database was silent.
+
+        After ``MINE`` the block is the head. A read that shows the head is the proof that dates the next bytes.
+        """
         flight = self.flight
         assert flight is not None, "no block to judge"
         self.busy = False
-        verdict = flight.judge(reply, self._bounds.max_execution)
+        dated = flight.not_after is not None
+        if tip is None:
+            verdict = Verdict.OPEN
+        else:
+            verdict = flight.judge(tip, self._bounds.max_execution) if dated else flight.follows(tip)
+        if tip is not None and (verdict is Verdict.MINE or (verdict is Verdict.OPEN and not dated)):
+            self._proof, self._proven_at = tip.time, begun
         if verdict is Verdict.MINE:
-            assert reply.tip is not None, "only a read-back shows that a block is ours"
             self.head = flight.block.header
-            self._proof = reply.tip.time
-            self._proven_at = begun
             self.flight = None
-        elif verdict is Verdict.OPEN:
+        elif verdict is Verdict.OPEN and (dated or tip is None):
+            self.retry_at = now + self._bounds.backoff(self._failures)
             self._failures += 1
-            self.retry_at = now + self._bounds.backoff(self._failures - 1)
         return verdict
