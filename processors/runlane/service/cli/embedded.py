@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 import click
+import structlog
 
 from runlane.client import RunStore
 from runlane.service.cli.output import json_option, note, print_json, print_table
@@ -54,12 +55,14 @@ def up_command(*, demo: bool, data: Path, port: int) -> int:
     the broker is not, so clients repeat what is open after a restart.
     """
     configure_logs(load_settings().log_level)
+    log = structlog.get_logger(__name__)
     try:
         with stoppable(), ExitStack() as parts:
             note(f"starting in {data.absolute()} …")
             folder = parts.enter_context(DataFolder(data))
             stack = parts.enter_context(EmbeddedStack(folder, port=port))
             _say_where(stack, folder)
+            log.info("stack runs", api=stack.connection.api, kafka=stack.connection.kafka)
             if demo:
                 told = Telling(folder.connection_file, lambda names: note(f"demo: session {names.session}"))
                 parts.enter_context(told)

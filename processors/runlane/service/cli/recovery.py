@@ -1,4 +1,4 @@
-"""`adopt-log`, `repair`, `rebuild`: what an operator answers a typed stop with, and the derived table anew."""
+"""`adopt-log`, `repair`, `rebuild`: what an operator answers a typed stop with, and the search table anew."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def adopt_log_command(*, partition: int, as_json: bool) -> None:
     """Accept that a partition's log is another one than its journal knows, and go on with it.
 
     Answers the stops log_replaced, log_trimmed, log_truncated, tip_changed, offset_ahead and log_begins_late.
-    Find out first why the owner stopped: commands that are only in the old log are lost. Changes nothing where
-    log and journal agree. Owners may run.
+    Find out first why the owner stopped: commands that are only in the old log are lost. Stop every owner: a
+    group with members refuses. Changes nothing where log and journal agree.
     """
     settings = load_settings()
     with (
@@ -58,7 +58,7 @@ def repair_command(*, partition: int, data: Path | None, as_json: bool) -> None:
     """Go on with a chain whose acknowledged last block is gone, in a new generation of block numbers.
 
     Answers the stop block_missing. Stop every owner first; it waits until nothing that is under way can still
-    come, a minute and a half. What the lost block decided is decided again from the log, where it still has it.
+    come, a minute and a half. What the lost block decided is decided again, if the log still has it.
     """
     settings = load_settings()
     with ExitStack() as parts:
