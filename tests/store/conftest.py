@@ -51,9 +51,14 @@ def pool(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 @pytest.fixture
 def journal(pool: ClientPool) -> ClientPool:
     """The module's database, emptied."""
+    empty(pool)
+    return pool
+
+
+def empty(pool: ClientPool) -> None:
+    """Empty the tables, which forgets the tokens too."""
     for table in TABLES:
         pool.command(f"TRUNCATE TABLE {table} SYNC")
-    return pool
 
 
 @pytest.fixture

@@ -59,6 +59,14 @@ class Chain:
     generation: int = 0
 
 
+class Chains(dict[int, Chain]):
+    """Chains by partition, each begun when it is first named."""
+
+    def __missing__(self, partition: int) -> Chain:
+        self[partition] = Chain(partition)
+        return self[partition]
+
+
 class World:
     """A journal, its chains, and the lane states that its blocks describe."""
 
@@ -70,7 +78,7 @@ class World:
         self.lanes = LaneReader(pool)
         self.eraser = Eraser(pool)
         self.states: dict[str, LaneState] = {}
-        self.partitions = [Chain(number) for number in range(PARTITIONS)]
+        self.partitions = Chains()
         self.now = NOON
 
     def decide(self, partition: int, *commands: tuple[str, Command]) -> list[tuple[Answer, Changes]]:
