@@ -21,7 +21,7 @@ from runlane.service.exits import Exit
 from runlane.service.settings import SettingsError
 from runlane.service.signals import Stopped
 
-_COMMANDS: Final = {
+COMMANDS: Final = {
     "adopt-log": ("recovery", "Accept that a partition's log is another one than its journal knows."),
     "demo": ("embedded", "Tell a scripted agent session, check what was stored, and leave."),
     "gateway": ("roles", "Serve the read API."),
@@ -44,13 +44,13 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - the base class's signature
         """Return the names, sorted."""
-        return sorted(_COMMANDS)
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Return a command, or None for an unknown name."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"runlane.service.cli.{_COMMANDS[cmd_name][0]}")
+        module = importlib.import_module(f"runlane.service.cli.{COMMANDS[cmd_name][0]}")
         found: Any = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         assert isinstance(found, click.Command)
         return found
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in sorted(_COMMANDS.items())])
+            formatter.write_dl([(name, text) for name, (_, text) in sorted(COMMANDS.items())])
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
