@@ -7,6 +7,7 @@ from typing import Final
 
 SYNTAX_ERROR: Final = 62
 READONLY: Final = 164
+UNKNOWN_FORMAT: Final = 73
 TOO_MANY_SIMULTANEOUS_QUERIES: Final = 202
 ABORTED: Final = 236
 REQUIRED_PASSWORD: Final = 194

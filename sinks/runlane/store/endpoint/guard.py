@@ -16,17 +16,50 @@ from runlane.store.endpoint.sql import first_word
 
 _READS: Final = frozenset({"SELECT", "WITH", "FROM", "SHOW", "DESC", "DESCRIBE", "EXPLAIN", "EXISTS"})
 _WRITES: Final = frozenset(
-    (
-        "ALTER ANALYZE ASSUME ATTACH BACKUP BEGIN CHECK COMMIT CREATE DELETE DETACH DROP EXCHANGE EXECUTE GRANT INSERT"
-        " KILL MOVE OPTIMIZE RENAME REPLACE RESTORE REVOKE ROLLBACK SET START STOP SYSTEM TRUNCATE UNDROP UPDATE USE"
-        " WATCH"
-    ).split()
+    {
+        "ALTER",
+        "ANALYZE",
+        "ASSUME",
+        "ATTACH",
+        "BACKUP",
+        "BEGIN",
+        "CHECK",
+        "COMMIT",
+        "CREATE",
+        "DELETE",
+        "DETACH",
+        "DROP",
+        "EXCHANGE",
+        "EXECUTE",
+        "GRANT",
+        "INSERT",
+        "KILL",
+        "MOVE",
+        "OPTIMIZE",
+        "RENAME",
+        "REPLACE",
+        "RESTORE",
+        "REVOKE",
+        "ROLLBACK",
+        "SET",
+        "START",
+        "STOP",
+        "SYSTEM",
+        "TRUNCATE",
+        "UNDROP",
+        "UPDATE",
+        "USE",
+        "WATCH",
+    }
 )
 _FORBIDDEN: Final = re.compile(
-    r"(?<![A-Za-z0-9_])(?:outfile|file|sqlite|python|eval|kill)(?![A-Za-z0-9_])", re.IGNORECASE
+    r"(?<![A-Za-z0-9_])(?:outfile|file|sqlite|python|eval|kill"
+    r"|ai(?:classify|embed|extract|filter|generate|redact|similarity|translate))(?![A-Za-z0-9_])",
+    re.IGNORECASE,
 )
 _TEXT: Final = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
 _AMBIGUOUS: Final = re.compile(r"--|/\*|#|\$|\\|[^\x00-\x7f]")
+_MAX_TEXT: Final = 1024 * 1024
 _DESCRIBES: Final = frozenset({"DESC", "DESCRIBE"})
 _NAME: Final = r"(?:\w+|`[^`]*`|\"[^\"]*\")"
 _DESCRIBED: Final = re.compile(
@@ -65,6 +98,8 @@ def check_query(text: str) -> None:
     Where a comment, an escape or another quoting style leaves in doubt whether a word is meant or quoted, it
     counts as meant.
     """
+    if len(text) > _MAX_TEXT:
+        raise refusal(SYNTAX_ERROR, "SYNTAX_ERROR", "Syntax error: Max query size exceeded")
     word = first_word(text)
     # A described table function is looked at without a check of access.
     if word in _WRITES or (word in _DESCRIBES and _DESCRIBED.match(text) is None):

@@ -13,9 +13,8 @@ _PIECE: Final = re.compile(
     r"""|[A-Za-z_][A-Za-z_0-9]*|[()]""",
     re.DOTALL,
 )
-_TRAILING_FORMAT: Final = re.compile(
-    rb"\bFORMAT\s+([A-Za-z_]\w*)\s*((?:\bSETTINGS\b[^;]*)?);?\s*$", re.IGNORECASE
-)
+_FORMAT: Final = re.compile(rb"\bFORMAT\s+([A-Za-z_]\w*)", re.IGNORECASE)
+_BEHIND_FORMAT: Final = re.compile(rb"\s*((?:\bSETTINGS\b[^;]*)?);?\s*", re.IGNORECASE)
 _BEFORE_DATA: Final = re.compile(r"[ \t\f]*(?:\r?\n)?")
 _INLINE: Final = frozenset({"VALUES", "SELECT", "WITH", "FROM", "WATCH"})
 _RESULTS: Final = frozenset(
@@ -27,12 +26,13 @@ _RESULTS: Final = frozenset(
 class Statement:
     """A statement as the engine takes it.
 
-    ``word`` is its first keyword in capitals. An INSERT whose data follows has ``data`` and ``data_format``,
-    and its ``text`` ends before the FORMAT clause; every other statement has neither.
+    ``word`` is its first keyword in capitals. An INSERT whose data follows has ``data`` and ``data_format``;
+    ``settings`` is its SETTINGS clause, ``text`` what stands before. No other statement has any of these.
     """
 
     word: str
     text: bytes
+    settings: bytes = b""
     data_format: str = ""
     data: bytes = b""
 
@@ -56,7 +56,7 @@ def parse(raw: bytes) -> Statement:
     word = first_word(text)
     if word != "INSERT":
         return Statement(word, raw)
-    depth = 0
+    depth, settings = 0, 0
     pieces = _PIECE.finditer(text)
     for piece in pieces:
         match piece[0].upper():
@@ -64,12 +64,15 @@ def parse(raw: bytes) -> Statement:
                 depth += 1
             case ")":
                 depth -= 1
+            case "SETTINGS" if depth == 0:
+                settings = piece.start()
             case "FORMAT" if depth == 0:
                 name = next(pieces, None)
                 begun = None if name is None else _BEFORE_DATA.match(text, name.end())
                 if name is None or begun is None:
                     break
-                return Statement(word, raw[: piece.start()].rstrip(), name[0], raw[begun.end() :])
+                end = settings or piece.start()
+                return Statement(word, raw[:end], raw[end : piece.start()], name[0], raw[begun.end() :])
             case inline if depth == 0 and inline in _INLINE:
                 break
             case _:
@@ -79,11 +82,20 @@ def parse(raw: bytes) -> Statement:
 
 def output_format(text: bytes, default: str) -> str:
     """Return the format that a statement asks for in its FORMAT clause, or ``default``."""
-    match = _TRAILING_FORMAT.search(text)
-    return default if match is None else match[1].decode("ascii", "replace")
+    found = _trailing_format(text)
+    return default if found is None else found[0][1].decode("ascii", "replace")
 
 
 def without_format(text: bytes) -> bytes:
     """Return a statement without its FORMAT clause; its settings stay."""
-    match = _TRAILING_FORMAT.search(text)
-    return text.rstrip().rstrip(b";") if match is None else text[: match.start()] + match[2]
+    found = _trailing_format(text)
+    return text.rstrip().rstrip(b";") if found is None else text[: found[0].start()] + found[1]
+
+
+def _trailing_format(text: bytes) -> tuple[re.Match[bytes], bytes] | None:
+    """Return the last FORMAT and the SETTINGS clause behind it, None when more than that follows."""
+    last: re.Match[bytes] | None = None
+    for match in _FORMAT.finditer(text):
+        last = match
+    behind = None if last is None else _BEHIND_FORMAT.fullmatch(text, last.end())
+    return None if last is None or behind is None else (last, behind[1])
