@@ -15,12 +15,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from runlane.client.connection import Connection, HostKey, Tokens
+    from runlane.client.continuation import ContinuedRun, prepare_continuation, start_prepared
     from runlane.client.endpoints import Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
     from runlane.client.http_reader import HttpReader
     from runlane.client.kafka_transport import KafkaTransport
     from runlane.client.memory import MemoryStore
     from runlane.client.memory_events import MemoryEvents
     from runlane.client.options import ClientOptions
+    from runlane.client.prepared import ParentCall, PreparedRun, parse_prepared
+    from runlane.client.prompts import PromptRef, prompt_refs
     from runlane.client.run import Run, ToolCall
     from runlane.client.store import RunStore
     from runlane.client.sync import SyncRunStore
@@ -32,6 +35,7 @@ _MODULES = {
     "ClientOptions": "options",
     "Connection": "connection",
     "ConnectionFile": "endpoints",
+    "ContinuedRun": "continuation",
     "Endpoints": "endpoints",
     "FixedEndpoints": "endpoints",
     "HostKey": "connection",
@@ -42,6 +46,9 @@ _MODULES = {
     "Listener": "transport",
     "MemoryEvents": "memory_events",
     "MemoryStore": "memory",
+    "ParentCall": "prepared",
+    "PreparedRun": "prepared",
+    "PromptRef": "prompts",
     "Run": "run",
     "RunStore": "store",
     "SyncRun": "sync_run",
@@ -49,6 +56,10 @@ _MODULES = {
     "Tokens": "connection",
     "ToolCall": "run",
     "Transport": "transport",
+    "parse_prepared": "prepared",
+    "prepare_continuation": "continuation",
+    "prompt_refs": "prompts",
+    "start_prepared": "continuation",
 }
 
 __all__ = [
@@ -56,6 +67,7 @@ __all__ = [
     "ClientOptions",
     "Connection",
     "ConnectionFile",
+    "ContinuedRun",
     "Endpoints",
     "FixedEndpoints",
     "HostKey",
@@ -66,6 +78,9 @@ __all__ = [
     "Listener",
     "MemoryEvents",
     "MemoryStore",
+    "ParentCall",
+    "PreparedRun",
+    "PromptRef",
     "Run",
     "RunStore",
     "SyncRun",
@@ -73,6 +88,10 @@ __all__ = [
     "Tokens",
     "ToolCall",
     "Transport",
+    "parse_prepared",
+    "prepare_continuation",
+    "prompt_refs",
+    "start_prepared",
 ]
 
 

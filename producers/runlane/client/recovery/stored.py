@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from runlane.client.records import run_records
 from runlane.client.recovery.patience import Patience
 from runlane.client.recovery.ports import CompletionStore
 from runlane.contract.errors import CorruptRun, InvalidCommand, RunNotFound
@@ -25,9 +25,7 @@ from runlane.contract.payloads import (
     decode_run_suspended,
 )
 from runlane.contract.times import micros
-from runlane.contract.values import CommittedRecord, RunMeta, RunStatus, RunSuspension
-
-PAGE_SIZE: Final = 500
+from runlane.contract.values import CommittedRecord, Page, RunMeta, RunStatus, RunSuspension
 
 _STATUS_OF_PAYLOAD: Final = {
     "success": RunStatus.COMPLETED,
@@ -100,18 +98,11 @@ class StoredRuns:
         return link
 
     async def _of_types(self, run_id: str, types: set[str]) -> list[CommittedRecord]:
-        return [record async for record in self._records(run_id) if record.type in types]
+        return [record async for record in run_records(self._page, run_id) if record.type in types]
 
-    async def _records(self, run_id: str) -> AsyncIterator[CommittedRecord]:
-        cursor = ""
-        while True:
-            read = partial(self._store.list_run_records, run_id, cursor, PAGE_SIZE)
-            page = await self._patience.with_retries(read)
-            for record in page.records:
-                yield record
-            cursor = page.next_cursor
-            if not cursor:
-                return
+    async def _page(self, run_id: str, cursor: str, limit: int) -> Page:
+        read = partial(self._store.list_run_records, run_id, cursor, limit)
+        return await self._patience.with_retries(read)
 
 
 def _only(records: list[CommittedRecord], name: str) -> CommittedRecord:
