@@ -91,7 +91,7 @@ def open_tab(browser: Browser, server: Server) -> Iterator[OpenTab]:
         context.add_init_script(WATCH_POLICY)
         page = context.new_page()
         tab = Tab(page, server.url)
-        page.on("pageerror", lambda error: tab.faults.append(str(error)))
+        page.on("pageerror", lambda error: tab.faults.append(f"{error} {error.stack}"))
         contexts.append(context)
         tabs.append(tab)
         if path:

@@ -79,7 +79,7 @@ def tool_use(call: str, run: Run, name: str) -> dict[str, Any]:
     return {"kind": "tool_use", "id": f"toolu_{run.id[-4:]}{call}", "name": name, "input": {"limit": 500}}
 
 
-def incident(world: World, ago: float = 258) -> Run:
+def incident(world: World, ago: float = 262) -> Run:
     """A running incident triage: five turns, a failed call, a finished child and one that waits."""
     session = world.session("inc-2291")
     root = world.run("run_01KP7QW6RCJ5HD", "incident-triage", session=session, started_at=now() - timedelta(seconds=ago), labels={"env": "production", "team": "payments"})

@@ -26,7 +26,7 @@ export class Conversation {
   constructor(run) {
     this.run = run;
     this.chat = new Chat();
-    this.from = -1;
+    this.from = 0;
     this.current = -1;
     /** @type {Grid<[string, TreeNode]> | undefined} */
     this.turns = undefined;
@@ -45,7 +45,7 @@ export class Conversation {
     const { entries } = this.chat;
     this.chat.update(feed.root);
     const most = Math.max(0, entries.length - WINDOW);
-    this.from = this.from < 0 || follow ? most : Math.min(this.from, most);
+    this.from = follow ? most : Math.min(this.from, most);
     const more = (/** @type {number} */ left, /** @type {string} */ where, /** @type {number} */ by) => (left > 0 ? html`<button class="btn more" type="button" @click=${() => this.#shift(by)}>${count(left)} ${where}</button>` : nothing);
     const later = entries.length - this.from - WINDOW;
     render(

@@ -50,6 +50,7 @@ export class RunView {
     try {
       await this.feed.open();
       this.opened = true;
+      this.pausedAt = this.feed.root.records.length;
       this.follow = this.live && !this.wanted;
       this.#findSuccessor().catch(() => {});
     } catch (fault) {
@@ -271,9 +272,10 @@ export class RunView {
   }
 
   #head() {
-    const { tree, status, records } = this.feed.root;
+    const { tree, status, records, complete } = this.feed.root;
     const meta = /** @type {Run} */ (this.feed.root.meta);
     const phase = terminal(status) ? "" : tree.cancel ? "cancel requested" : tree.phase.replaceAll("_", " ");
+    if (!complete) this.pausedAt = records.length;
     const fresh = records.length - this.pausedAt;
     const button = (/** @type {string} */ name, /** @type {string} */ symbol, /** @type {() => void} */ act, cls = "wide") => html`<button class="icon ${cls}" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol, cls === "t" ? "s" : "")}</button>`;
     const tab = (/** @type {string} */ name, /** @type {boolean} */ talk) => html`<button type="button" aria-current=${this.talk === talk ? "page" : nothing} @click=${() => this.#show(talk)}>${name}</button>`;

@@ -61,7 +61,7 @@ export class Timeline {
     const { feed, asOf, start } = this.run;
     const logs = [...feed.logs.values()];
     const last = Math.max(...logs.map((log) => log.tree.last || start)) - start;
-    this.total = live ? roomy(Math.max(last, asOf - start, 1000)) : Math.max(last * 1.01, 1);
+    this.total = live ? roomy(Math.max(last, asOf - start, 1000)) : Math.max(last, 1);
     const stamp = [feed.version, this.total, live && Math.floor(asOf / 1000)].join();
     if (stamp === this.stamp) return;
     this.stamp = stamp;

@@ -294,7 +294,7 @@ export class Rows {
     for (const node of tree.nodes) {
       // A child's start, end and only turn say nothing that its own row does not.
       if (level > 1 && node.kind === "mark" && /^(start|s-)/.test(node.icon) && !node.failed) continue;
-      if (level > 1 && node === last && tree.turns.size === 1) for (const kid of this.#grouped(node.kids)) this.#node(kid, log, level, false);
+      if (level > 1 && node === last && tree.turns.size === 1) for (const kid of this.#kids(node)) this.#node(kid, log, level, false);
       else this.#node(node, log, level, !log.large || node === last || node.live);
     }
     for (const [key, sum] of log.drafts) {
@@ -314,11 +314,12 @@ export class Rows {
     const shown = holds && ((filtered && !child) || (this.toggled.get(node.id) ?? (child ? log.tree.children.size <= MOST_OPEN : open)));
     this.list.push({ node, level, open: holds ? Boolean(shown) : null });
     if (shown && child) this.#log(this.feed.child(node.child), level + 1);
-    else if (shown) for (const kid of filtered ? node.kids : this.#grouped(node.kids)) this.#node(kid, log, level + 1, false);
+    else if (shown) for (const kid of this.#kids(node)) this.#node(kid, log, level + 1, false);
   }
 
-  /** Several calls of one tool in a row become one row; in history only, as live rows never move. @param {TreeNode[]} kids */
-  #grouped(kids) {
+  /** What is inside a node. Several calls of one tool in a row become one row; in history only, as live rows never move. @param {TreeNode} node */
+  #kids({ kind, kids }) {
+    if (kind === "group" || this.find || this.only.size) return kids;
     /** @type {TreeNode[]} */
     const out = [];
     for (let from = 0, to = 1; from < kids.length; from = to, to += 1) {

@@ -1,0 +1,78 @@
+"""A run of 10,000 records on a bounded number of elements. How fast it is, `bench/page` measures."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.page import scenes
+from tests.page.conftest import OpenTab
+from tests.page.world import World
+
+expect = pytest.importorskip("playwright.sync_api").expect
+MOST_ROWS = 120
+
+
+@pytest.fixture
+def page(world: World, open_tab: OpenTab) -> Any:
+    """The long run, read to its end."""
+    scenes.long_run(world)
+    page = open_tab("/runs/run_long").page
+    expect(page.locator(".conn")).to_have_text(re.compile("Ended"), timeout=30_000)
+    return page
+
+
+def test_every_record_is_reached_on_at_most_120_rows(page: Any) -> None:
+    rows = page.locator(".row")
+    page.keyboard.press("e")
+    expect(page.locator(".rows")).to_have_attribute("aria-rowcount", re.compile(r"\d{4}"))
+    assert rows.count() <= MOST_ROWS
+    for place in (0.25, 0.5, 0.75):
+        page.eval_on_selector(".rows", "(e, at) => e.scrollTop = e.scrollHeight * at", place)
+        page.wait_for_timeout(100)
+        assert rows.count() <= MOST_ROWS
+    page.keyboard.press("End")
+    expect(page.locator(".row[aria-selected=true]")).to_contain_text("Run completed")
+    expect(page.locator(".insp")).to_contain_text("record 10,000")
+    assert rows.count() <= MOST_ROWS
+
+
+def test_old_turns_start_closed_and_keep_their_bars(page: Any) -> None:
+    turns = page.locator(".row.turn:not([hidden])")
+    expect(turns.first).to_have_attribute("aria-expanded", "false")
+    assert turns.nth(3).locator("rect.b-tool").count() > 0
+    assert page.locator(".strip path").count() <= 8
+
+
+def test_a_link_leads_to_a_record_deep_inside(page: Any, open_tab: OpenTab) -> None:
+    other = open_tab("/runs/run_long?record=7777").page
+    expect(other.locator(".row[aria-selected=true]")).to_be_in_viewport(timeout=20_000)
+    expect(other.locator(".insp")).to_contain_text("7,777")
+
+
+def test_the_conversation_holds_a_window_of_messages(world: World, open_tab: OpenTab) -> None:
+    run = world.run("run_chatty", "talker", session=world.session("chat"))
+    script = scenes.Script(run)
+    for n in range(900):
+        script.turn = f"t{n}"
+        script.put(n, "transcript_messages_appended", [scenes.text("user", scenes.says(f"question {n}")), scenes.text("assistant", scenes.says(f"answer {n}"))])
+    script.turn = ""
+    script.put(900, "run_completed", {"status": "success", "phase": "completed"})
+    page = open_tab("/runs/run_chatty?view=conversation").page
+    expect(page.locator(".conn")).to_have_text(re.compile("Ended"))
+    page.keyboard.press("G")
+    expect(page.locator(".msg", has_text="answer 899")).to_be_attached()
+    assert page.locator(".msg").count() <= MOST_ROWS
+    page.keyboard.press("g")
+    expect(page.locator(".msg", has_text=re.compile("question 0$"))).to_be_in_viewport()
+    assert page.locator(".msg").count() <= MOST_ROWS
+    assert page.locator(".toc button").count() <= MOST_ROWS
+    for _ in range(30):
+        page.eval_on_selector(".turns", "e => e.scrollTop = e.scrollHeight")
+        page.wait_for_timeout(50)
+        if page.locator(".msg", has_text=re.compile("answer 180$")).count():
+            break
+    expect(page.locator(".msg", has_text=re.compile("answer 180$"))).to_be_attached()
+    assert page.locator(".msg").count() <= MOST_ROWS
