@@ -112,7 +112,7 @@ def test_every_role_is_a_command() -> None:
     roles = [service["command"][0] for service in services().values() if "command" in service]
     assert sorted(roles) == ["gateway", "migrate", "owner", "topics"]
     command_line: Any = importlib.import_module("runlane.service.cli")
-    assert set(roles) <= set(command_line.main.commands)
+    assert set(roles) <= set(command_line.COMMANDS)
 
 
 def test_clickhouse_knows_every_setting_of_ours() -> None:

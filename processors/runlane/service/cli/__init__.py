@@ -1,5 +1,5 @@
 """The command line: `runlane`."""
 
-from runlane.service.cli.main import main
+from runlane.service.cli.main import COMMANDS, main
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
