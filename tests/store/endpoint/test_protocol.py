@@ -52,6 +52,7 @@ def test_a_body_may_be_compressed(served: Served, encoding: str, encode: Callabl
         ("br", b"", 48),
         ("gzip", gzip.compress(bytes(70 * 1024 * 1024)), 117),
     ],
+    ids=["garbage", "cut", "lz4-garbage", "zstd-cut", "unknown", "bomb"],
 )
 def test_a_body_that_cannot_be_decompressed_is_refused(
     served: Served, encoding: str, body: bytes, code: int
