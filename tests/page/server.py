@@ -138,8 +138,8 @@ def _search(world: World, query: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def create_app(world: World, page: Page) -> FastAPI:
-    """The application that serves `world`."""
+def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
+    """The application that serves `world`, with the page's own policy unless another is given."""
     app = FastAPI(openapi_url=None, middleware=[Middleware(Guard, hosts=())])
     streams = Streams(world)
 
@@ -153,7 +153,10 @@ def create_app(world: World, page: Page) -> FastAPI:
             if not bearer and not (path.endswith("/stream") and ticket in world.tickets):
                 return problem(401, "unauthorized")
             world.tickets.discard(ticket)
-        return await proceed(request)
+        response = await proceed(request)
+        if policy is not None:
+            response.headers["Content-Security-Policy"] = policy
+        return response
 
     @app.get("/v1/access")
     async def mode() -> Any:
@@ -236,9 +239,10 @@ def _sessions(app: FastAPI, world: World, streams: Streams) -> None:
 class Server:
     """Serves a world on a loopback port, which it keeps over `stop` and `start`."""
 
-    def __init__(self, world: World, page: Page | None = None) -> None:
+    def __init__(self, world: World, page: Page | None = None, policy: str | None = None) -> None:
         self.world = world
         self._page = page or Page()
+        self._policy = policy
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -246,7 +250,7 @@ class Server:
 
     def start(self) -> None:
         """Serve; returns once it does."""
-        app = create_app(self.world, self._page)
+        app = create_app(self.world, self._page, self._policy)
         config = uvicorn.Config(app, "127.0.0.1", self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=0)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)

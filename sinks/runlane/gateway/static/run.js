@@ -243,7 +243,7 @@ export class RunView {
     document.title = `${root.meta?.agent_id ?? "Run"} ${shortId(this.id)} · Runlane`;
     const fault = this.fault ?? (state.kind === "purged" ? new Problem(410, "session_purged", false) : null);
     if (fault || !this.opened) {
-      render(fault ? failure(fault, () => void this.open()) : ghosts("Reading the run"), main);
+      render(html`<h1 class="sr">Run</h1>${fault ? failure(fault, () => void this.open()) : ghosts("Reading the run")}`, main);
       return;
     }
     render(html`${this.#head()}${this.#banner()}<div class="split"><div class="place" ?hidden=${this.talk}></div><div class="place" ?hidden=${!this.talk}></div><aside class="insp" aria-label="Selected record"></aside></div>`, main);

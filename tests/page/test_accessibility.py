@@ -1,0 +1,128 @@
+"""axe finds nothing, light and dark; the grids have one tab stop; the sheet and the token prompt are dialogs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.page import scenes
+from tests.page.conftest import OpenTab
+from tests.page.world import World
+
+expect = pytest.importorskip("playwright.sync_api").expect
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+SCHEMES = ("light", "dark")
+
+
+def violations(page: Any) -> list[str]:
+    """What axe objects to: rule, and the elements."""
+    if not AXE.exists():
+        pytest.skip("axe-core is not installed: run npm ci in tests/page")
+    page.evaluate(AXE.read_text())
+    found: list[str] = page.evaluate(
+        "axe.run().then(r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.html.slice(0, 160)} ${n.failureSummary}`)))"
+    )
+    return found
+
+
+def settle(page: Any) -> None:
+    """Wait until the page is connected."""
+    expect(page.locator(".conn")).to_have_text(re.compile("Live|Ended"), timeout=30_000)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_runs_list(world: World, open_tab: OpenTab, scheme: str) -> None:
+    scenes.incident(world)
+    scenes.crowd(world, 40)
+    page = open_tab("/", color_scheme=scheme).page
+    settle(page)
+    page.keyboard.press("j")
+    world.run("run_newer", "newer")
+    expect(page.locator(".newer")).to_be_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("tab", ["o", "p", "r"])
+def test_a_run_with_children_and_the_inspector(world: World, open_tab: OpenTab, scheme: str, tab: str) -> None:
+    root = scenes.incident(world)
+    page = open_tab(f"/runs/{root.id}", color_scheme=scheme).page
+    settle(page)
+    world.delta(root, "Interim summary")
+    for key in ("g", "x", tab):
+        page.keyboard.press(key)
+    expect(page.locator(".insp h2")).to_contain_text("logs.search")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_run_of_10_000_records(world: World, open_tab: OpenTab, scheme: str) -> None:
+    scenes.long_run(world)
+    page = open_tab("/runs/run_long", color_scheme=scheme).page
+    settle(page)
+    page.keyboard.press("e")
+    page.keyboard.press("End")
+    expect(page.locator(".row[aria-selected=true]")).to_contain_text("Run completed")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_conversation(world: World, open_tab: OpenTab, scheme: str) -> None:
+    root = scenes.incident(world)
+    page = open_tab(f"/runs/{root.id}?view=conversation", color_scheme=scheme).page
+    settle(page)
+    world.delta(root, "Interim summary")
+    expect(page.locator(".draft")).to_be_visible()
+    page.keyboard.press("e")
+    page.keyboard.press("j")
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_sheet_of_keys(world: World, open_tab: OpenTab, scheme: str) -> None:
+    scenes.crowd(world, 5)
+    page = open_tab("/", color_scheme=scheme).page
+    settle(page)
+    page.keyboard.press("?")
+    expect(page.locator("#sheet")).to_be_visible()
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("path", ["/agents", "/sessions", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"])
+def test_tables_empty_states_and_a_narrow_screen(world: World, open_tab: OpenTab, scheme: str, path: str) -> None:
+    scenes.incident(world)
+    scenes.activity(world)
+    page = open_tab(path, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
+    page.wait_for_timeout(600)
+    assert violations(page) == []
+
+
+def test_list_and_tree_are_one_tab_stop_each(world: World, open_tab: OpenTab) -> None:
+    root = scenes.incident(world)
+    page = open_tab(f"/runs/{root.id}").page
+    settle(page)
+    assert page.locator(".rows :is(a, button):not([tabindex='-1'])").count() == 0
+    expect(page.locator(".rows")).to_have_attribute("tabindex", "0")
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    expect(page.locator(".rows")).to_be_focused()
+    described = page.locator(".rows").get_attribute("aria-activedescendant")
+    expect(page.locator(f"#{described}")).to_have_attribute("aria-selected", "true")
+
+
+def test_a_reader_without_a_mouse_reaches_record_and_back(world: World, open_tab: OpenTab) -> None:
+    root = scenes.incident(world)
+    page = open_tab(f"/runs/{root.id}").page
+    settle(page)
+    page.keyboard.press("g")
+    page.keyboard.press("Enter")
+    expect(page.locator(".panel")).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    expect(page.get_by_role("tab", name="Overview")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("tab", name="Payload")).to_be_focused()
+    expect(page.get_by_role("tab", name="Payload")).to_have_attribute("aria-selected", "true")
