@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import resource
 import signal
@@ -14,7 +13,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import clickhouse_connect  # noqa: F401 - imported before the fork, since it takes longer than all the rest
+# Imported before the fork: the driver takes its time to, the second one with the first insert.
+import clickhouse_connect  # noqa: F401
+import pandas as pd  # noqa: F401
 
 from runlane.contract.topics import Topics
 from runlane.kafka import GroupSettings, KafkaConfig
@@ -49,8 +50,6 @@ class OwnerSpec:
 def main(spec: OwnerSpec, control: Connection) -> None:
     """Own until told to stop, or until a rule says otherwise."""
     _redirect(spec.output)
-    # The owner freezes what is alive when it starts; garbage of the fork's parent need not stay.
-    gc.collect()
     pool = connect(spec.dsn, timeout=spec.store_seconds)
     log = KafkaLog(
         KafkaConfig(spec.bootstrap, client_id=f"owner-{os.getpid()}"),

@@ -53,7 +53,7 @@ FAST = Bounds(retry_last=0.5, recheck=0.5, revoke_seconds=5.0)
 """Shorter pauses than in production; the margins of a block are those of production."""
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["tests.e2e.owner_main"])
+PROCESSES.set_forkserver_preload(["__main__", "tests.e2e.owner_main"])
 
 
 def wait_for(condition: Callable[[], object], what: str, *, seconds: float = PATIENCE) -> None:
@@ -84,7 +84,9 @@ class ClickHouse:
         command = [sys.executable, "-m", "runlane.store.endpoint", "--path", str(self._directory / "engine")]
         command += ["--port", str(self._port), "--password", PASSWORD, "--writable"]
         with (self._directory / "endpoint.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
+            self._process = subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=log, start_new_session=True
+            )
         assert self._process.stdout is not None
         with self._process.stdout as said:
             assert said.readline().startswith(b"http://"), (self._directory / "endpoint.log").read_text()
