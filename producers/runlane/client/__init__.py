@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from runlane.client.prompts import PromptRef, prompt_refs
     from runlane.client.run import Run, ToolCall
     from runlane.client.store import RunStore
+    from runlane.client.stream_sink import KafkaStreamSink
     from runlane.client.sync import SyncRunStore
     from runlane.client.sync_run import SyncRun
     from runlane.client.transport import Letter, Listener, Transport
@@ -40,6 +41,7 @@ _MODULES = {
     "FixedEndpoints": "endpoints",
     "HostKey": "connection",
     "HttpReader": "http_reader",
+    "KafkaStreamSink": "stream_sink",
     "KafkaTarget": "endpoints",
     "KafkaTransport": "kafka_transport",
     "Letter": "transport",
@@ -72,6 +74,7 @@ __all__ = [
     "FixedEndpoints",
     "HostKey",
     "HttpReader",
+    "KafkaStreamSink",
     "KafkaTarget",
     "KafkaTransport",
     "Letter",

@@ -9,6 +9,7 @@ Pure. ``Stream`` hands the events of a write to a sink, which its user implement
 from runlane.contract.stream.delivery import Stream, StreamSink, may_stream
 from runlane.contract.stream.events import StreamEvent, decode_event, encode_event
 from runlane.contract.stream.mapping import StreamSource, stream_events
+from runlane.contract.stream.messages import STREAM_SCHEMA, StreamMessage, stream_message
 from runlane.contract.stream.types import (
     AGENT_DEBUG,
     DEFAULT,
@@ -24,10 +25,12 @@ __all__ = [
     "DEFAULT",
     "METRICS",
     "PROFILES",
+    "STREAM_SCHEMA",
     "USER_CHAT",
     "Profile",
     "Stream",
     "StreamEvent",
+    "StreamMessage",
     "StreamSink",
     "StreamSource",
     "StreamType",
@@ -35,4 +38,5 @@ __all__ = [
     "encode_event",
     "may_stream",
     "stream_events",
+    "stream_message",
 ]
