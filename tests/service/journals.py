@@ -222,7 +222,9 @@ def _session_a(make: JournalMaker) -> None:
     suspended = a_record(root, "root/suspended", "run_suspended", payload)
     make.submit(lane, RecordRunSuspension("root", RunSuspension("cp", bytes(range(256))), suspended))
     make.start(StartRootRun(next_run, started(next_run), canceled(next_run)), lane)
-    make.submit(lane, note(next_run, 1), completed(next_run))
+    usage = a_record(next_run, "usage", "usage", b'{"Model": "m", "InputTokens": 7, "TotalTokens": 9}')
+    tool = a_record(next_run, "tool", "tool_call_scheduled", b'{"ToolName": "search"}')
+    make.submit(lane, AppendRunRecord(usage), AppendRunRecord(tool), completed(next_run))
     make.commit()
 
 

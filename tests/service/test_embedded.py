@@ -12,7 +12,7 @@ from runlane.contract.errors import ContractError
 from runlane.contract.values import RunRecord, RunStatus
 from tests.service.commands import Process, runlane, runlane_json
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
 def up(data: Path, *more: str) -> Process:

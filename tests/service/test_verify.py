@@ -25,7 +25,7 @@ def codes(report: Report) -> set[str]:
 def test_a_sound_journal_has_no_fault(journal: Rows) -> None:
     report = verify_rows(journal)
 
-    assert report.as_json() == {"blocks": 19, "commands": 36, "records": 30, "faults": []}
+    assert report.as_json() == {"blocks": 19, "commands": 37, "records": 31, "faults": []}
 
 
 def test_resealing_alone_makes_no_fault(journal: Rows) -> None:
@@ -261,6 +261,14 @@ def checkpoint_lost(rows: Rows) -> Rows:
     return resealed(without(rows, the(rows, kind="checkpoint")))
 
 
+def token_count_of_a_usage(rows: Rows) -> Rows:
+    return resealed(changed(rows, the(rows, type="usage"), input_tokens=70))
+
+
+def tool_of_a_call(rows: Rows) -> Rows:
+    return resealed(changed(rows, the(rows, type="tool_call_scheduled"), tool=""))
+
+
 def rows_of_a_purged_lane(rows: Rows) -> Rows:
     note = the(erase_nothing(), kind="record", run_id="secret", seq=2)
     return [*rows, note]
@@ -322,6 +330,8 @@ FAULTS: list[tuple[Spoil, str]] = [
     (record_of_a_stopped_run, "fold_failed"),
     (lane_in_a_foreign_partition, "lane_misplaced"),
     (checkpoint_lost, "run_state_wrong"),
+    (token_count_of_a_usage, "analysis_wrong"),
+    (tool_of_a_call, "analysis_wrong"),
     (rows_of_a_purged_lane, "purged_rows"),
     (records_after_a_purge, "purged_rows"),
 ]

@@ -10,10 +10,12 @@ import binascii
 from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any, Final
 
 from runlane.contract.codec import Codec
 from runlane.contract.digest import record_digest
 from runlane.contract.errors import RunlaneError
+from runlane.contract.limits import MAX_ID_BYTES
 from runlane.contract.outcomes import (
     AppendResult,
     ChildRunStartResult,
@@ -27,7 +29,9 @@ from runlane.contract.times import EPOCH
 from runlane.contract.values import RunRecord
 from runlane.service.verify.blocks import Purges, erased
 from runlane.service.verify.report import Place, Report
-from runlane.service.verify.rows import Header, Row
+from runlane.service.verify.rows import Header, Row, json_object
+
+_COUNTS_END: Final = 2**63
 
 
 class AnswerCheck:
@@ -44,6 +48,9 @@ class AnswerCheck:
             place = Place(row.partition, row.block, row.lane)
             if row.kind == "record":
                 _check_digest(row, place, report)
+                if row.analysis() != _analysis(row):
+                    text = f"seq {row.seq} has columns for analysts that are not its payload's"
+                    report.add(place.fault("analysis_wrong", text))
                 announced[row.lane, str(row.seq)] -= row.seq > 0
             if row.kind != "answer":
                 continue
@@ -95,6 +102,29 @@ def _appends(outcome: Outcome) -> Sequence[AppendResult]:
             return (parent, started)
         case _:
             return ()
+
+
+def _analysis(row: Row) -> tuple[str | int, ...]:
+    """Return tool, model and token counts as the payload of a usage or tool record states them."""
+    usage = row.type == "usage"
+    if not usage and not row.type.startswith("tool_"):
+        return "", "", 0, 0, 0
+    try:
+        body = json_object(row.body)
+    except ValueError:
+        body = {}
+    if not usage:
+        return _text(body.get("ToolName", body.get("tool_name"))), "", 0, 0, 0
+    counts = (_count(body.get(name)) for name in ("InputTokens", "OutputTokens", "TotalTokens"))
+    return "", _text(body.get("Model")), *counts
+
+
+def _count(value: Any) -> int:
+    return value if type(value) is int and 0 <= value < _COUNTS_END else 0
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) and len(value) <= MAX_ID_BYTES else ""
 
 
 def _check_digest(row: Row, place: Place, report: Report) -> None:

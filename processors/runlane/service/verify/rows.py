@@ -44,15 +44,25 @@ class Row(NamedTuple):
     labels: str
     digest: str
     body: str
+    tool: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
 
     def text(self) -> str:
-        """Return what the lane's digest covers: all from the row's number on, as a JSON array."""
-        return _TEXT.encode(self[_FIRST_DIGESTED:])
+        """Return what the lane's digest covers: from the row's number to its body, as a JSON array."""
+        return _TEXT.encode(self[_DIGESTED])
+
+    def analysis(self) -> tuple[str | int, ...]:
+        """Return the columns that analysts sum by, which no digest covers: they follow from the body."""
+        return self[_ANALYSIS:]
 
 
 COLUMNS: Final = Row._fields
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-_FIRST_DIGESTED: Final = COLUMNS.index("row")
+_DIGESTED: Final = slice(COLUMNS.index("row"), COLUMNS.index("body") + 1)
+_ANALYSIS: Final = COLUMNS.index("tool")
 
 
 @dataclass(frozen=True, slots=True)

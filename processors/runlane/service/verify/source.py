@@ -140,7 +140,7 @@ class JournalSource:
             yield f"{where} AND cityHash64({key}) % {buckets} = {bucket}"
 
     def _rows(self, where: str, order: str, body: str = "body") -> Iterator[Row]:
-        columns = ", ".join((*COLUMNS[:-1], body))
+        columns = ", ".join(body if name == "body" else name for name in COLUMNS)
         query = f"SELECT {columns} FROM {self._table} WHERE {where} ORDER BY {order}"  # noqa: S608
         with self._client.query_row_block_stream(query, settings=self._settings) as blocks:
             for block in blocks:
