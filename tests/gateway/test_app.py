@@ -1,6 +1,8 @@
 """Probes and the OpenAPI document."""
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import httpx2
 import jsonschema
@@ -78,3 +80,11 @@ async def test_the_document_names_tokens_and_problems(worker: httpx2.AsyncClient
     assert document["paths"]["/livez"]["get"]["security"] == []
     assert "422" not in document["paths"]["/v1/runs"]["get"]["responses"]
     assert "Problem" in document["components"]["schemas"]
+
+
+async def test_every_path_is_documented(worker: httpx2.AsyncClient) -> None:
+    document = (await worker.get("/openapi.json")).json()
+    text = (Path(__file__).parents[2] / "docs" / "read-api.md").read_text()
+
+    documented = set(re.findall(r"`GET (/\S+?)`", text))
+    assert set(document["paths"]) == documented
