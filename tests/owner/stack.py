@@ -98,7 +98,10 @@ def start_owner(
     topics: Topics = TOPICS,
     config: OwnerConfig = CONFIG,
 ) -> Running:
-    """Run an owner: of all partitions of the embedded broker known as ``log_name``, else as a group's member."""
+    """Run an owner: of all partitions of the embedded broker known as ``log_name``.
+
+    Else as a group's member.
+    """
     log = open_log(kafka, topics, log_name)
     ports = open_ports(log, held)
     owner = Owner(config, ports)

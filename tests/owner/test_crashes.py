@@ -14,7 +14,7 @@ COMMIT = ("load_lanes", "insert", "tips", "send", "commit", "active_parts", "era
 POINTS = [
     (call, number, after)
     for call in dict.fromkeys(TAKEOVER + COMMIT)
-    for number in ((1, 2) if call in TAKEOVER + ("erase",) and call not in COMMIT[:3] else (1, 2, 5))
+    for number in ((1, 2) if call in (*TAKEOVER, "erase") and call not in COMMIT[:3] else (1, 2, 5))
     if not (call == "outbox" and number == 2)
     for after in (False, True)
     if not (call == "start" and after)

@@ -1,4 +1,7 @@
-"""The owner over the embedded broker and the embedded engine: what the simulation shows, on the real parts."""
+"""The owner over the embedded broker and the embedded engine.
+
+What the simulation shows, on the real parts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whatever stands in the log gets exactly one typed answer, and the partition goes on (design, Topics; Wire formats)."""
+"""Whatever stands in the log gets exactly one typed answer, and the partition goes on (design, Topics.
+
+Wire formats).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Seeded runs of the whole owner against a world that fails at every port (design, Committing; G1 to G6, G9)."""
+"""Seeded runs of the whole owner against a world that fails at every port (design, Committing.
+
+G1 to G6, G9).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The simulation is worth something only if it sees an owner, or an engine, without one of the design's rules."""
+"""The simulation is worth something only if it sees an owner, or an engine.
+
+Without one of the design's rules.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Each typed stop: what causes it, that it holds the partition, and the command that answers it (design, Takeover)."""
+"""Each typed stop: what causes it, that it holds the partition, and the command that answers it.
+
+Design, Takeover.
+"""
 
 from __future__ import annotations
 

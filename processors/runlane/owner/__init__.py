@@ -1,1 +1,1 @@
-"""The owner: decides a partition's commands in order and commits them as numbered blocks (design, Committing)."""
+"""The owner: decides a partition's commands in order and commits them as numbered blocks."""

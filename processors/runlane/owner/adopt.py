@@ -1,4 +1,4 @@
-"""``runlane adopt-log``: an operator accepts that a partition's log is not the one its chain was decided from."""
+"""``runlane adopt-log``: an operator accepts that a log is not the one that its chain was decided from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What was adopted: the stop it answers, the new base, the group's offset, and how many positions are lost."""
+    """What was adopted: the stop it answers, the new base, the group's offset, the lost positions."""
 
     partition: int
     kind: StopKind
@@ -32,9 +32,10 @@ class Adopted:
 def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
     """Write the block that gives a partition's log its new relation to the chain, and set the group's offset.
 
-    Returns None, and changes nothing, when log and chain agree. The block opens an ownership of its own, so that a
-    running owner loses the chain and takes it over again. Raises ``Unavailable``, before anything is written, when
-    the journal or the broker does not answer or the group still has members, and when an owner keeps writing.
+    Returns None, and changes nothing, when log and chain agree. The block opens an ownership of its own, so
+    that a running owner loses the chain and takes it over again. Raises ``Unavailable``, before anything is
+    written, when the journal or the broker does not answer or the group still has members, and when an owner
+    keeps writing.
     """
     for _ in range(_ATTEMPTS):
         begun = ports.clock.monotonic()

@@ -1,7 +1,7 @@
 """A batch: the commands decided for a partition's next block, one answer a position.
 
-Lanes are decided in place in the cache, which thereby runs ahead of the journal; a block that turns out not to be ours
-drops all lanes of the partition, so that what was decided for nothing leaves no trace.
+Lanes are decided in place in the cache, which thereby runs ahead of the journal; a block that turns out not
+to be ours drops all lanes of the partition, so that what was decided for nothing leaves no trace.
 """
 
 from __future__ import annotations

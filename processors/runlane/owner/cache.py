@@ -1,7 +1,7 @@
 """The lanes that an owner holds in memory, bounded by accounted bytes, least recently used first out.
 
-A lane's state here runs ahead of the journal by what its partition has decided and not yet committed. Such a lane is
-never evicted; when a block turns out not to be ours, all lanes of its partition are dropped.
+A lane's state here runs ahead of the journal by what its partition has decided and not yet committed. Such a
+lane is never evicted; when a block turns out not to be ours, all lanes of its partition are dropped.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class _Entry:
 class LaneCache:
     """Lane states of all partitions of one owner.
 
-    ``max_bytes`` bounds the whole, ``lane_bytes`` one lane: one that has grown past it is evicted, to be loaded
-    without its keys.
+    ``max_bytes`` bounds the whole, ``lane_bytes`` one lane: one that has grown past it is evicted, to be
+    loaded without its keys.
     """
 
     def __init__(self, max_bytes: int, lane_bytes: int) -> None:
@@ -86,7 +86,7 @@ class LaneCache:
         self._promoted.pop(partition, None)
 
     def trim(self) -> None:
-        """Evict committed lanes that are too big by themselves, then the least recently used, until all fit."""
+        """Evict committed lanes: those too big by themselves, then the least recently used until all fit."""
         for lane in [lane for lane in self._large if self._committed(self._entries[lane])]:
             self._remove(lane)
         excess = self._bytes - self._max_bytes

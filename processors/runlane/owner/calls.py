@@ -15,7 +15,10 @@ _NEVER: Final = float("inf")
 
 
 class Calls:
-    """Submits tasks whose results are ignored after ``close``. ``faulted`` hears of failures that won't pass."""
+    """Submits tasks whose results are ignored after ``close``.
+
+    ``faulted`` hears of failures that won't pass.
+    """
 
     def __init__(self, shared: Shared, faulted: Callable[[RunlaneError], None]) -> None:
         self._shared = shared
@@ -25,7 +28,7 @@ class Calls:
         self._retries: list[tuple[float, Task]] = []
 
     def read(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> None:
-        """Make port calls in a worker, again with back-off until they succeed; then go on with their result."""
+        """Make port calls in a worker, with back-off until they succeed; go on with their result."""
         self._shared.io.submit(self._task(TaskKind.READ, call, then))
 
     def insert(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> Task:
@@ -33,7 +36,7 @@ class Calls:
         return self._task(TaskKind.INSERT, call, then)
 
     def tip(self, partition: int, floor: int, then: Callable[[ChainTip | None, float], None]) -> None:
-        """Read a chain's end, together with others; once, since what comes of silence is the writer's to say."""
+        """Read a chain's end together with others, once: ``None`` says that the database was silent."""
 
         def looked(tip: ChainTip | None, begun: float) -> None:
             if self._open:

@@ -1,7 +1,8 @@
 """One assigned partition: its ownerships one after another, and what ends each of them.
 
-An ownership ends when a block is not ours, when a delivery failed or when the log contradicts the journal. What was
-decided and not committed is dropped then; the chain is taken over again, held by a typed stop, or left.
+An ownership ends when a block is not ours, when a delivery failed or when the log contradicts the journal.
+What was decided and not committed is dropped then; the chain is taken over again, held by a typed stop, or
+left.
 """
 
 from __future__ import annotations
@@ -41,7 +42,10 @@ class Phase(StrEnum):
 
 
 class Chain:
-    """A partition, stepped by the core. ``tag`` numbers its ownerships here: what comes for an earlier one is ignored."""
+    """A partition, stepped by the core.
+
+    ``tag`` numbers its ownerships here: what comes for an earlier one is ignored.
+    """
 
     def __init__(self, shared: Shared, partition: int) -> None:
         self._shared = shared
@@ -58,7 +62,10 @@ class Chain:
 
     @property
     def waiting(self) -> bool:
-        """Whether progress is due: the chain is being taken over, or commands wait; for health, from any thread."""
+        """Whether progress is due: the chain is being taken over, or commands wait.
+
+        For health, from any thread.
+        """
         stage = self._stage
         return stage.waiting if isinstance(stage, Tenure) else self.phase in (Phase.WAITING, Phase.TAKING)
 
@@ -70,13 +77,16 @@ class Chain:
         stage.begin()
 
     def leave(self, *, lost: bool) -> None:
-        """Let the partition go, after what is in flight is settled and sent; at once when it is lost already."""
+        """Let the partition go, after what is in flight is settled and sent.
+
+        At once when it is lost already.
+        """
         if isinstance(self._stage, Tenure) and not lost:
             self.phase = Phase.LEAVING
             self._stage.leave()
             self._leave_if_drained()
         elif self.phase is not Phase.LEFT:
-            self._release()
+            self._release(commits=not lost)
 
     def tick(self, now: float) -> None:
         """Do what is due by the clock."""
@@ -266,9 +276,9 @@ class Chain:
         if self.phase is Phase.LEAVING and isinstance(self._stage, Tenure) and self._stage.drained:
             self._release()
 
-    def _release(self) -> None:
+    def _release(self, *, commits: bool = True) -> None:
         sender = self._sender
-        if sender is not None:
+        if sender is not None and commits:
             sender.commit_offset(self._shared.clock.monotonic())
         self._end(Phase.LEFT)
         self._shared.io.released(self.partition)

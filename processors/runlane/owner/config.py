@@ -18,8 +18,9 @@ MIB: Final = 1024 * 1024
 class Bounds:
     """Bounds of memory, batches and waiting. Seconds are of the local monotonic clock unless said otherwise.
 
-    ``not_after`` and ``max_execution`` are of the server's clock: how long a block may wait before it is inserted, and
-    how long one insert may run. A chain's end read more than ``proof_age`` ago is read again before a block is dated.
+    ``not_after`` and ``max_execution`` are of the server's clock: how long a block may wait before it is
+    inserted, and how long one insert may run. A chain's end read more than ``proof_age`` ago is read again
+    before a block is dated.
     """
 
     inserts_in_flight: int = 2
@@ -44,13 +45,13 @@ class Bounds:
     refusals: int = 3
 
     def backoff(self, failures: int) -> float:
-        """Return how long to wait after that many failures in a row before: doubled each time, up to the bound."""
+        """Return how long to wait after so many failures before: doubled each time, up to the bound."""
         return min(self.retry_first * float(2 ** min(failures, 16)), self.retry_last)
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerConfig:
-    """``adopts`` are the stops that this owner answers by adopting the log by itself (the embedded broker's)."""
+    """Keys and bounds. ``adopts`` are the stops that an owner of the embedded broker answers by itself."""
 
     host_keys: Keyring | None
     receipt_keys: Keyring

@@ -1,7 +1,8 @@
-"""The stepping core of an owner: events in, tasks and messages out; single-threaded, deterministic, never waiting.
+"""The stepping core of an owner: events in, tasks and messages out.
 
-The real loop drives it from a queue, the simulator from a seed. Inserts of all partitions share a few slots, the
-longest-waiting partition first; what gathers meanwhile is the next batch (design, Committing 2).
+It is single-threaded and deterministic and never waits. The real loop drives it from a queue, the simulator
+from a seed. Inserts of all partitions share a few slots, the longest-waiting partition first; what gathers
+meanwhile is the next batch (design, Committing 2).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An open partition's commands: fetched, their lanes loaded, decided into the next block in the order of positions.
+"""An open partition's commands: lanes loaded, decided into the next block in the order of positions.
 
-Nothing here waits. A command whose lane, or whose key of a lane too big to cache, is not in memory holds its partition
-until it is loaded; what stands behind it is looked at for more to load in the same read.
+Nothing here waits. A command whose lane, or whose key of a lane too big to cache, is not in memory holds its
+partition until it is loaded; what stands behind it is looked at for more to load in the same read.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class Deciding:
         return self._base + (self._pending[0].offset if self._pending else self.next_offset)
 
     def feed(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """Take messages in log order; return those from the first hole in the offsets on, which are not taken.
+        """Take messages in log order.
+
+        Return those from the first hole in the offsets on, which are not taken.
 
         What was taken before is dropped.
         """
@@ -170,7 +172,7 @@ class Deciding:
         self._read(lambda ports: ports.store.load_lanes(lanes, bounds.lane_bytes), loaded)
 
     def _lacks_keys(self, message: Message, request: Request, state: LaneState) -> bool:
-        """Load the keys that the command, and those behind it in the same lane, may look up and are not in memory."""
+        """Load the keys that the command, and those behind it in its lane, may look up, as far as needed."""
         missing = self._missing(request, state)
         if not missing:
             return False

@@ -38,7 +38,10 @@ class Ownership:
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """A log's new relation to the chain: ``last`` is the tip after it, ``base`` what offsets are counted from."""
+    """A log's new relation to the chain.
+
+    ``last`` is the tip after it, ``base`` what offsets are counted from.
+    """
 
     log: LogId
     base: int
@@ -119,8 +122,9 @@ def adopt(own: Ownership, head: BlockHeader | None, adoption: Adoption, now: dat
 def adoption_of(kind: StopKind, head: BlockHeader, facts: LogFacts) -> Adoption | None:
     """Return how the log is adopted after a stop of ``kind``, or None when adopting is no answer to it.
 
-    A log that is another one, or whose message at the tip is, is read from its start; a trimmed one from its start too,
-    with the range between journaled as lost; a truncated one from its end. Commands met again are exact retries.
+    A log that is another one, or whose message at the tip is, is read from its start; a trimmed one from its
+    start too, with the range between journaled as lost; a truncated one from its end. Commands met again are
+    exact retries.
     """
     match kind:
         case StopKind.LOG_REPLACED | StopKind.TIP_CHANGED:

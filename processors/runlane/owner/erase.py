@@ -1,6 +1,7 @@
-"""Erasing purged lanes: after their tombstones are committed, one lane at a time, again and again until nothing is left.
+"""Erasing purged lanes: after their tombstones are committed, one at a time, until nothing is left.
 
-Only an owner erases, and only lanes whose tombstone is in the journal, so a former owner that erases late does no harm.
+Only an owner erases, and only lanes whose tombstone is in the journal, so a former owner that erases late
+does no harm.
 """
 
 from __future__ import annotations

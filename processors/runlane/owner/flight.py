@@ -1,7 +1,7 @@
-"""A block on its way into the journal: when its bytes may be sent, and what each answer means (design, Committing).
+"""A block on its way into the journal: when its bytes may be sent, and what each answer means.
 
-A losing insert reports success, an insert without an answer may land later, and only the read-back tells; until it does,
-the same bytes go again under the same token, or nothing happens at all.
+A losing insert reports success, an insert without an answer may land later, and only the read-back tells;
+until it does, the same bytes go again under the same token, or nothing happens at all (design, Committing).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from runlane.store.chain import ChainTip
 class Verdict(StrEnum):
     """What is known about a block in flight.
 
-    ``MINE``: it is the chain's end. ``LOST``: another's block has its number, or the chain went on. ``OPEN``: not
-    known yet. ``GONE``: absent, and it can never come. ``REFUSED``: gone, since the database will not take it.
-    ``MISSING``: acknowledged, yet absent for good.
+    ``MINE``: it is the chain's end. ``LOST``: another's block has its number, or the chain went on. ``OPEN``:
+    not known yet. ``GONE``: absent, and it can never come. ``REFUSED``: gone, since the database will not
+    take it. ``MISSING``: acknowledged, yet absent for good.
     """
 
     MINE = "mine"
@@ -46,11 +46,13 @@ class Flight:
 
     @property
     def sends(self) -> bool:
-        """Whether its bytes are sent (again); a block that was acknowledged or came late is only looked for."""
+        """Whether its bytes are sent (again); one that was acknowledged or came late is only looked for."""
         return not (self._acked or self._late)
 
     def follows(self, tip: ChainTip) -> Verdict:
-        """Judge a read of the chain's end before anything was sent: only one that shows ``prev`` dates the block.
+        """Judge a read of the chain's end before anything was sent.
+
+        Only one that shows ``prev`` dates the block.
 
         ``OPEN`` when it does. Else the chain went on, or ``prev`` itself is gone.
         """
@@ -78,7 +80,10 @@ class Flight:
                 pass
 
     def judge(self, tip: ChainTip, max_execution: float) -> Verdict:
-        """Judge a read-back; ``max_execution`` is how long an insert may run, in seconds of the server's clock."""
+        """Judge a read-back.
+
+        ``max_execution`` is how long an insert may run, in seconds of the server's clock.
+        """
         header = self.block.header
         assert self.not_after is not None, "what is read back was dated"
         if tip.generation != header.generation or tip.number > header.number:

@@ -1,7 +1,7 @@
 """From a message to a command with what ``decide`` must be told, or to the refusal that answers it.
 
-Whatever a message holds, it becomes exactly one answer: nothing here raises for bad input, and no payload byte reaches
-an answer's text (design, Who may do what; Wire formats).
+Whatever a message holds, it becomes exactly one answer: nothing here raises for bad input, and no payload
+byte reaches an answer's text (design, Who may do what; Wire formats).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Intake:
         self._receipt_keys = receipt_keys
 
     def lane(self, message: Message) -> str:
-        """Return the lane that a message's key names, empty when the message is refused whatever it says."""
+        """Return the lane that a message's key names, empty when it is none or another partition's."""
         key = message.key
         if key is None or partition_for(key, self._partitions) != self._partition:
             return ""
@@ -88,26 +88,29 @@ class Intake:
         reply = headers.reply_partition
         told = reply is not None and reply < self._reply_partitions and headers.correlation_id != ""
         to = reply if told and reply is not None else NOBODY
-        key = message.key or b""
-        lane, fault = lane_of(key)
+        lane = self.lane(message)
         try:
             command = self._decode(message.value)
         except UndecodableMessage as error:
             return self._refused(message, headers, (to, lane, ""), error)
         operation = OPERATIONS[type(command)]
-        refusal: ContractError | None = None
-        if not told:
-            refusal = InvalidCommand("the headers name no place to answer to", code="bad_reply_partition")
-        elif fault:
-            refusal = InvalidCommand("the message key is not a lane", code=fault)
-        elif partition_for(key, self._partitions) != self._partition:
-            refusal = Misrouted("the key belongs to another partition")
+        refusal = self._refusal(message.key or b"", told=told)
         if refusal is not None:
             return self._refused(message, headers, (to, lane, operation), refusal)
         request = Request(headers.correlation_id, to, lane, operation, command, None)
         if not isinstance(command, AppendRunRecord):
             self._judge_proofs(request, message, headers)
         return request
+
+    def _refusal(self, key: bytes, *, told: bool) -> ContractError | None:
+        if not told:
+            return InvalidCommand("the headers name no place to answer to", code="bad_reply_partition")
+        fault = lane_of(key)[1]
+        if fault:
+            return InvalidCommand("the message key is not a lane", code=fault)
+        if partition_for(key, self._partitions) != self._partition:
+            return Misrouted("the key belongs to another partition")
+        return None
 
     def _judge_proofs(self, request: Request, message: Message, headers: CommandHeaders) -> None:
         match request.command:
@@ -139,7 +142,7 @@ class Intake:
 
 @lru_cache(maxsize=65_536)
 def lane_of(key: bytes) -> tuple[str, str]:
-    """Return the lane that a message key spells, and the code of the rule that it breaks (then the lane is empty)."""
+    """Return the lane that a message key spells, or an empty one and the code of the rule it breaks."""
     try:
         lane = key.decode()
     except UnicodeDecodeError:

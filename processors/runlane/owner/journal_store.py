@@ -1,4 +1,4 @@
-"""The store port over ClickHouse: the journal's writer and readers, each call on a connection of its thread's."""
+"""The store port over ClickHouse: the journal's writer and readers, a connection for each thread."""
 
 from __future__ import annotations
 

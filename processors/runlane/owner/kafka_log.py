@@ -1,4 +1,4 @@
-"""The log port over Kafka: one consumer owned by the poll thread, one idempotent producer, one inspector for workers."""
+"""The log port over Kafka: a consumer owned by the poll thread, a producer, an inspector for workers."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _FETCH_WAIT_MS: Final = 5
 class KafkaLog:
     """The commands topic as an owner sees it.
 
-    With ``log`` (the embedded broker has no identity of its own) every partition is assigned to this process; without,
-    the group shares them out and the cluster says which log it is.
+    With ``log`` (the embedded broker has no identity of its own) every partition is assigned to this process;
+    without, the group shares them out and the cluster says which log it is.
     """
 
     def __init__(
@@ -84,7 +84,10 @@ class KafkaLog:
         self._consumer.resume([self._place(partition)])
 
     def commit(self, partition: int, offset: int) -> None:
-        """As ``LogPort.commit``; an offset that is not committed is committed with the next one, or sent again."""
+        """As ``LogPort.commit``.
+
+        An offset that is not committed is committed with the next one, or sent again.
+        """
         with suppress(Unavailable):
             self._consumer.commit({self._place(partition): offset})
 

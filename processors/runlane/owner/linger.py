@@ -1,4 +1,4 @@
-"""How long a batch waits for company: not at all, unless the database has too many parts (design, Committing 2)."""
+"""How long a batch waits for company: not at all, unless the database has too many parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _NEVER: Final = float("inf")
 
 
 class Linger:
-    """``seconds`` is zero while the journal has few parts; it doubles on code 252 and grows with active parts."""
+    """``seconds`` is zero while the journal has few parts.
+
+    It doubles on code 252 and grows with active parts.
+    """
 
     def __init__(self, bounds: Bounds, io: Io, clock: ClockPort) -> None:
         self._bounds = bounds

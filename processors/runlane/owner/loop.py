@@ -1,7 +1,8 @@
-"""The real loop: the core in one thread, Kafka's poll in another, workers for whatever waits (design, Committing 1).
+"""The real loop: the core in one thread, Kafka's poll in another, workers for whatever waits.
 
-The poll thread never waits for ClickHouse: it polls, hands over, and does what the core asks of the consumer. Only the
-core's thread touches state. A failure that is no temporary one ends the loop, and with it the process.
+The poll thread never waits for ClickHouse: it polls, hands over, and does what the core asks of the consumer.
+Only the core's thread touches state. A failure that is no temporary one ends the loop, and with it the
+process.
 """
 
 from __future__ import annotations
@@ -69,7 +70,10 @@ class Loop:
         self.core = core(self)
 
     def run(self) -> None:
-        """Own partitions until ``stop``; what is in flight then is settled and sent, within the revoke budget."""
+        """Own partitions until ``stop``.
+
+        What is in flight then is settled and sent, within the revoke budget.
+        """
         gc.collect()
         gc.freeze()
         gc.set_threshold(_YOUNGEST, 20, 100)
@@ -125,7 +129,9 @@ class Loop:
 
     def commit(self, partition: int, offset: int) -> None:
         """As ``Io.commit``."""
-        self._controls.append(lambda: self._ports.log.commit(partition, offset))
+        self._controls.append(
+            lambda: self._if_assigned(partition, lambda assigned: self._ports.log.commit(assigned, offset))
+        )
 
     def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
         """As ``Io.send``."""
@@ -145,7 +151,9 @@ class Loop:
         while self._failure is None:
             if self._stopping.is_set() and deadline is None:
                 deadline = clock.monotonic() + self._revoke_seconds
-                core.handle(Revoked(tuple(self._held)))
+                with self._release:
+                    held = tuple(self._held)
+                core.handle(Revoked(held))
             if deadline is not None and (not self._held or clock.monotonic() > deadline):
                 return
             more = core.step()
@@ -202,7 +210,10 @@ class Loop:
                 self.post(FetchFailed(place.number, tag))
 
     def _topic_missing(self) -> None:
-        """The topic is gone: every partition is looked at again, which ends in a typed stop once it is back."""
+        """The topic is gone.
+
+        Every partition is looked at again, which ends in a typed stop once it is back.
+        """
         for partition, tag in self._tags.items():
             self.post(FetchFailed(partition, tag))
         self._ended.wait(_MISSING_TOPIC_SECONDS)
@@ -213,8 +224,11 @@ class Loop:
             self._held.update(partitions)
         self.post(Assigned(tuple(partitions)))
 
-    def _on_revoked(self, partitions: Sequence[int], lost: bool) -> None:  # noqa: FBT001 - the port's callback
-        """Drain, then let go, within the budget; meanwhile the consumer's thread commits what the core asks for."""
+    def _on_revoked(self, partitions: Sequence[int], lost: bool) -> None:  # noqa: FBT001
+        """Drain, then let go, within the budget.
+
+        Meanwhile the consumer's thread commits what the core asks for.
+        """
         self.post(Revoked(tuple(partitions), lost))
         deadline = self._ports.clock.monotonic() + (0.0 if lost else self._revoke_seconds)
         while self._held.intersection(partitions) and self._ports.clock.monotonic() < deadline:

@@ -1,7 +1,8 @@
 """What committed blocks have to send, and how far it is known to have arrived.
 
-Outcomes and records leave only after their block is committed, in block order; the watermark is the last position up to
-which every delivery was reported. A failed delivery ends the ownership, so that the next one sends again.
+Outcomes and records leave only after their block is committed, in block order; the watermark is the last
+position up to which every delivery was reported. A failed delivery ends the ownership, so that the next one
+sends again.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Send = Callable[[Outgoing, Callable[[bool], None]], bool]
 class Shipment:
     """The messages of one block, or of one page of a re-send: counted, not remembered.
 
-    ``delivered`` runs in the log's delivery thread, the only one that counts; ``settled`` is told once, when all
-    arrived or one failed.
+    ``delivered`` runs in the log's delivery thread, the only one that counts; ``settled`` is told once, when
+    all arrived or one failed.
     """
 
     __slots__ = ("_done", "_settled", "bytes", "failed", "last", "total")

@@ -76,7 +76,10 @@ class Owner:
         )
 
     def run(self) -> None:
-        """Own until ``stop``. Raises ``FatalKafkaError``, or what else cannot be gone on from: end the process then."""
+        """Own until ``stop``.
+
+        Raises ``FatalKafkaError``, or what else cannot be gone on from: end the process then.
+        """
         self._loop.run()
 
     def stop(self) -> None:

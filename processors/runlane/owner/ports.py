@@ -1,6 +1,7 @@
-"""What the owner needs of the world: a log, a journal, a clock, ids. Everything else here is written against these.
+"""What the owner needs of the world: a log, a journal, a clock, ids.
 
-The real ones are ``kafka_log`` and ``journal_store``; the simulator's misbehave on purpose (tests/owner/simulation).
+Everything else is written against these. The real ones are ``kafka_log`` and ``journal_store``; the
+simulator's misbehave on purpose.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ class LogShape:
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What the log says about one partition; ``committed`` and ``tip_digest`` are None where there is none."""
+    """What the log says about one partition.
+
+    ``committed`` and ``tip_digest`` are None where there is none.
+    """
 
     log: LogId
     low: int
@@ -59,7 +63,9 @@ class LogFacts:
 
 
 class InsertReport(StrEnum):
-    """What an insert said. ``ACKED`` does not mean that the block is ours: a losing insert reports success too.
+    """What an insert said.
+
+    ``ACKED`` does not mean that the block is ours: a losing insert reports success too.
 
     ``LATE`` wrote nothing. ``BUSY`` (too many parts) wrote nothing. ``REFUSED`` wrote nothing and never will.
     ``UNKNOWN`` may have written.
@@ -75,7 +81,8 @@ class InsertReport(StrEnum):
 class StorePort(Protocol):
     """The journal. Called from worker threads.
 
-    A read raises ``Unavailable`` when the database does not answer, ``JournalFault`` when its answer makes no sense.
+    A read raises ``Unavailable`` when the database does not answer, ``JournalFault`` when its answer makes no
+    sense.
     """
 
     def end(self, partition: int) -> ChainEnd:
@@ -91,7 +98,7 @@ class StorePort(Protocol):
         ...
 
     def outbox(self, partition: int, after: int, to: int, max_bytes: int) -> OutboxPage:
-        """Return what the next blocks with positions in (after, to] send; at least one block, erased rows left out."""
+        """Return what the next blocks with positions in (after, to] send; one at least, no erased rows."""
         ...
 
     def load_lanes(self, lanes: Sequence[str], max_bytes: int) -> Mapping[str, LaneState]:
@@ -129,7 +136,9 @@ class LogPort(Protocol):
     def begin(
         self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int], bool], None]
     ) -> None:
-        """Ask for partitions. ``poll`` calls back when some are given, and when some are taken (True: long ago).
+        """Ask for partitions.
+
+        ``poll`` calls back when some are given, and when some are taken (True: long ago).
 
         Nothing is fetched from a partition before ``start``; it is another's once ``revoked`` has returned.
         """
@@ -156,7 +165,10 @@ class LogPort(Protocol):
         ...
 
     def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
-        """Queue a message; False when the queue is full. ``delivered`` hears once, in any one thread, if it arrived."""
+        """Queue a message; False when the queue is full.
+
+        ``delivered`` hears once, in any one thread, if it arrived.
+        """
         ...
 
     def shape(self) -> LogShape:
@@ -164,7 +176,10 @@ class LogPort(Protocol):
         ...
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
-        """Return a partition's facts and the digest of the message at ``tip_offset``; ``Unavailable``. Any thread."""
+        """Return a partition's facts, with the digest of the message at ``tip_offset``; any thread.
+
+        Raises ``Unavailable``.
+        """
         ...
 
     def force_offset(self, partition: int, offset: int) -> None:

@@ -1,7 +1,8 @@
-"""``runlane repair``: go on with a chain whose acknowledged end is gone, in a new generation of block numbers.
+"""``runlane repair``: a chain whose acknowledged end is gone goes on, in a new generation of block numbers.
 
-A block's token can outlive its part, after a power loss. Its number can then never be written again, so the chain goes
-on under tokens of the next generation. The lost block's commands are decided again from the log, where it still has them.
+A block's token can outlive its part, after a power loss. Its number can then never be written again, so the
+chain goes on under tokens of the next generation. The lost block's commands are decided again from the log,
+where it still has them.
 """
 
 from __future__ import annotations

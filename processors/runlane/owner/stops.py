@@ -1,6 +1,7 @@
 """Typed stops: what an owner refuses to go on with, and the command an operator may answer it with.
 
-A stop holds one partition; the others go on. None of them is ever turned into a silent reset (design, Takeover).
+A stop holds one partition; the others go on. None of them is ever turned into a silent reset (design,
+Takeover).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Taking a chain over: claim it, check the log against it, send again what may not have arrived (design, Takeover)."""
+"""Taking a chain over: claim it, check the log against it, send again what may not have arrived."""
 
 from __future__ import annotations
 

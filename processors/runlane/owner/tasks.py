@@ -1,7 +1,7 @@
 """How the stepping core and the world meet: tasks go out, events come in.
 
-The core never waits: what needs the journal or the broker is a task that some worker runs, and its result is an event.
-The real loop runs tasks in threads, the simulator in whatever order its seed says.
+The core never waits: what needs the journal or the broker is a task that some worker runs, and its result is
+an event. The real loop runs tasks in threads, the simulator in whatever order its seed says.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from runlane.owner.ports import Outgoing, Ports
 
 
 class TaskKind(StrEnum):
-    """What a task is: inserts are counted, and each kind has workers of its own, so that none waits for another."""
+    """What a task is. Each kind has workers of its own, so that none waits for another."""
 
     INSERT = "insert"
     TIPS = "tips"
@@ -26,7 +26,7 @@ class TaskKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Port calls to be made outside the core, and what the core does with their result, or with their failure."""
+    """Port calls to be made outside the core, and what the core does with their result or failure."""
 
     kind: TaskKind
     call: Callable[[Ports], Any]
@@ -123,7 +123,7 @@ class Io(Protocol):
 
 
 def run(task: Task, ports: Ports) -> Done:
-    """Make a task's port calls. What is neither a temporary failure nor the journal's is a fault of ours: it propagates."""
+    """Make a task's port calls; what is no temporary failure and not the journal's is ours and propagates."""
     try:
         return Done(task, task.call(ports), None)
     except (TemporaryError, JournalFault) as failure:

@@ -22,7 +22,10 @@ _NEVER = float("inf")
 
 
 class Tenure:
-    """The time between a takeover and its end. A tenure that is ``leaving`` only finishes what is in flight."""
+    """The time between a takeover and its end.
+
+    A tenure that is ``leaving`` only finishes what is in flight.
+    """
 
     def __init__(self, shared: Shared, claim: Claim, *, sender: Sender, calls: Calls, host: Host) -> None:
         head = claim.writer.head
@@ -70,7 +73,7 @@ class Tenure:
         self._deciding.take_batch()
 
     def feed(self, messages: Sequence[Message]) -> None:
-        """Take what was fetched; a hole in the offsets is looked into before anything behind it is decided."""
+        """Take what was fetched; a hole in the offsets is looked into before what is behind it is decided."""
         if self.leaving:
             return
         if self._held:

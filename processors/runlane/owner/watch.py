@@ -1,4 +1,4 @@
-"""Whether the log is still the same: looked at all the time, since a consumer goes on reading a topic made anew.
+"""Whether the log is still the same: looked at all the time, since a consumer reads on in a topic made anew.
 
 It reads by topic name and offset, so nothing else would tell. In the moment before the look nothing that was
 acknowledged can be lost: what a new log's first messages asked for is answered by nobody, and asked again.

@@ -13,8 +13,8 @@ from runlane.store.chain import ChainTip
 class Writer:
     """Writes one block after another. ``head`` is the last one that is ours or was read as the chain's end.
 
-    ``proof`` is the server's time of the read that showed ``head`` as the end, begun at ``proven_at`` of the local
-    monotonic clock; only such a read dates the next block.
+    ``proof`` is the server's time of the read that showed ``head`` as the end, begun at ``proven_at`` of the
+    local monotonic clock; only such a read dates the next block.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Writer:
         return flight.not_after is not None
 
     def floor(self) -> int:
-        """Return the number from which on the chain is looked at: the block's, before it is dated the last one's."""
+        """Return from which number on the chain is looked at: the block's, or the last one's to date it."""
         flight = self.flight
         assert flight is not None, "no block to look for"
         if flight.not_after is not None:
@@ -65,7 +65,8 @@ class Writer:
     def looked(self, tip: ChainTip | None, begun: float, now: float) -> Verdict:
         """Take a read of the chain's end, None when the database was silent.
 
-        After ``MINE`` the block is the head. A read that shows the head is the proof that dates the next bytes.
+        After ``MINE`` the block is the head. A read that shows the head is the proof that dates the next
+        bytes.
         """
         flight = self.flight
         assert flight is not None, "no block to judge"

@@ -12,6 +12,7 @@ from runlane.store.block import LogId
 from tests.owner.simulation.world import World
 
 REPLY_PARTITIONS = 3
+FIRST_LOG = LogId("cluster", "topic-1")
 
 
 @dataclass
@@ -20,7 +21,7 @@ class Broker:
 
     world: World
     partitions: int
-    log: LogId = LogId("cluster", "topic-1")
+    log: LogId = FIRST_LOG
     commands: dict[int, list[Message]] = field(default_factory=dict)
     skipped: dict[int, int] = field(default_factory=dict)
     low: dict[int, int] = field(default_factory=dict)

@@ -1,4 +1,7 @@
-"""Workers and hosts of the simulated world: scripts that send commands, await outcomes and repeat what got none."""
+"""Workers and hosts of the simulated world.
+
+Scripts that send commands, await outcomes and repeat what got none.
+"""
 
 from __future__ import annotations
 

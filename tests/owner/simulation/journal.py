@@ -1,4 +1,7 @@
-"""A journal that misbehaves as the engine does: losing inserts report success, late ones land, answers get lost."""
+"""A journal that misbehaves as the engine does.
+
+Losing inserts report success, late ones land, answers get lost.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from runlane.store.rows import Answer
 from tests.owner.simulation.world import World
 
 Token = tuple[int, int, int, int]
+Entry = tuple[int, Changes]
+"""A block's number, and what one of its commands changed."""
 
 
 class Journal:
@@ -37,9 +42,15 @@ class Journal:
         self.parts = 1
         self._erasing: set[str] = set()
         self._tokens: OrderedDict[Token, None] = OrderedDict()
+        self._lanes: dict[str, list[Entry]] = {}
+        self._records: dict[tuple[str, int], CommittedRecord] = {}
+        self._answers: dict[tuple[int, int], Answer] = {}
 
     def arrive(self, block: SealedBlock, not_after: datetime) -> bool:
-        """Take an insert's bytes: False when they are too late, else they are committed or dropped silently."""
+        """Take an insert's bytes.
+
+        False when they are too late, else they are committed or dropped silently.
+        """
         if self.checks_dates and not_after < self.world.server_time():
             return False
         header = block.header
@@ -54,12 +65,16 @@ class Journal:
             self.doubled.append(block)
             return True
         chain.append(block)
-        chain.sort(key=lambda held: held.header.number)
+        self._index(block)
         return True
 
     def lose(self, partition: int) -> None:
         """Drop the last block's part, but not its token: a power loss without fsync."""
         self.blocks[partition].pop()
+        self._lanes.clear()
+        for chain in self.blocks.values():
+            for block in chain:
+                self._index(block)
 
     def chain(self, partition: int) -> Sequence[SealedBlock]:
         """Return a partition's blocks in order."""
@@ -72,13 +87,28 @@ class Journal:
                 for answer, changes in block.draft.commands:
                     yield block, answer, changes
 
+    def record(self, lane: str, lane_seq: int) -> CommittedRecord | None:
+        """Return a lane's record."""
+        return self._records.get((lane, lane_seq))
+
+    def answer(self, partition: int, position: int) -> Answer | None:
+        """Return a position's answer."""
+        return self._answers.get((partition, position))
+
     def lane(self, lane: str) -> LaneState:
         """Fold the journal's rows into a lane's state."""
         state = LaneState(lane)
-        for _, answer, changes in self.changes():
-            if answer.lane == lane and not changes.empty:
+        for _, changes in self._lanes.get(lane, []):
+            if not changes.empty:
                 state.apply(changes)
         return state
+
+    def _index(self, block: SealedBlock) -> None:
+        for answer, changes in block.draft.commands:
+            self._lanes.setdefault(answer.lane, []).append((block.header.number, changes))
+            self._answers[block.header.partition, answer.position] = answer
+            for record in changes.records:
+                self._records[record.lane, record.lane_seq] = record
 
     def end(self, partition: int) -> ChainEnd:
         """As ``StorePort.end``."""
@@ -142,22 +172,14 @@ class Journal:
         return {pair: entry for pair, entry in found.items() if entry is not None}
 
     def _tombstone(self, lane: str) -> int:
-        return min(
-            block.header.number
-            for block, answer, made in self.changes()
-            if answer.lane == lane and made.purged
-        )
+        return min(number for number, made in self._lanes[lane] if made.purged)
 
     def load_lane(self, lane: str, max_bytes: int) -> LaneState:
         """As ``StorePort.load_lanes``, of one lane; without keys when it is larger than ``max_bytes``."""
         state = self.lane(lane)
         if state.accounted_bytes <= max_bytes:
             return state
-        claims = [
-            changes.claim
-            for _, answer, changes in self.changes()
-            if answer.lane == lane and changes.claim is not None
-        ]
+        claims = [changes.claim for _, changes in self._lanes[lane] if changes.claim is not None]
         return LaneState.restore(
             lane,
             next_lane_seq=state.next_lane_seq,

@@ -1,4 +1,7 @@
-"""One owner process in the simulated world: the real core, driven by virtual time, killed at any port call."""
+"""One owner process in the simulated world.
+
+The real core, driven by virtual time, killed at any port call.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,8 @@ class Crash(BaseException):
 class Process:
     """One life of an owner: clock, ids, I/O and ports of one core.
 
-    ``calls`` counts its port calls by name. ``crash_at`` (name, n, after) kills it before or after its n-th such call.
+    ``calls`` counts its port calls by name. ``crash_at`` (name, n, after) kills it before or after its n-th
+    such call.
     """
 
     def __init__(
