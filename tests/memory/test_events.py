@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -74,6 +75,15 @@ def test_a_snapshot_is_read_back_as_it_was(given_events: list[tuple[ToolCallData
     assert read == given_events
 
 
+def test_data_as_deep_as_the_gate_allows_survives_its_envelope() -> None:
+    deep = "[" * 63 + "]" * 63
+    event = memory_event(committed("assistant_message", f'{{"Message":"m","Structured":{deep}}}'))
+    assert event is not None
+    assert decode_event(encode_event(event)) == event
+    snapshot = MemorySnapshot("a", "r", (event,), {"deep": json.loads(deep)})
+    assert decode_snapshot(encode_snapshot(snapshot)) == snapshot
+
+
 @pytest.mark.case("C373")
 @pytest.mark.parametrize("redacted", [b"\xff\xfe", "//4="])
 def test_redacted_thinking_may_be_raw_or_base64(redacted: bytes | str) -> None:
@@ -133,7 +143,7 @@ def test_a_result_and_an_error_may_coexist() -> None:
     ("data", "code"),
     [
         (b"{", "json.syntax"),
-        (b"null", "memory_event"),
+        (b"null", "json.syntax"),
         (b'{"Type":"nope","Timestamp":"2025-08-24T01:46:40Z","Data":{}}', "memory_event"),
         (b'{"Type":"planner_note","Timestamp":"2025-08-24T01:46:40Z"}', "memory_data_required"),
         (b'{"Type":"planner_note","Timestamp":"2025-08-24T01:46:40Z","Data":null}', "memory_data_required"),

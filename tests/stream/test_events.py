@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runlane.contract.errors import InvalidCommand
-from runlane.contract.stream import StreamEvent, StreamType, decode_event, encode_event
-from tests.stream.records import T0
+from runlane.contract.stream import StreamEvent, StreamType, decode_event, encode_event, stream_events
+from tests.stream.records import T0, committed
 
 EVENT = StreamEvent(
     StreamType.TOOL_END, "run", "session", "k", T0, b'{"result":1.50}', b'{"for":"host","x":[1, 2]}'
@@ -42,6 +42,13 @@ def test_an_event_is_read_back_as_it_was(event: StreamEvent) -> None:
     assert decode_event(encode_event(event)) == event
 
 
+def test_a_payload_as_deep_as_the_gate_allows_survives_its_envelope() -> None:
+    deep = "[" * 63 + "]" * 63
+    (start,) = stream_events(committed("tool_call_scheduled", f'{{"Payload":{deep}}}'))
+    assert json.loads(start.payload)["payload"] == json.loads(deep)
+    assert decode_event(encode_event(start)) == start
+
+
 def test_members_of_later_releases_and_spaces_are_ignored() -> None:
     spaced = encode_event(EVENT).replace(b"{", b' { "later" : {"a":[]} , ', 1) + b"\n"
     assert decode_event(spaced) == EVENT
@@ -51,9 +58,11 @@ def test_members_of_later_releases_and_spaces_are_ignored() -> None:
     ("data", "code"),
     [
         (b"", "json.syntax"),
-        (b"[]", "stream_event"),
+        (b"[]", "json.syntax"),
         (b'{"type":"usage","type":"usage"}', "json.duplicate_key"),
-        (b"{}", "stream_member"),
+        (b"{}", "stream_payload"),
+        (b'{"payload":{"a":[NaN]}}', "json.not_finite"),
+        (b'{"payload":{}}', "stream_member"),
         (encode_event(EVENT).replace(b"tool_end", b"tool_ends"), "unknown_stream_type"),
         (encode_event(EVENT).replace(b'"run"', b"1"), "stream_member"),
         (encode_event(EVENT).replace(b".123Z", b".123"), "stream_time"),

@@ -8,8 +8,18 @@ from typing import Any
 
 import pytest
 
+from runlane import strictjson
 from runlane.contract.errors import InvalidCommand
-from runlane.contract.stream import AGENT_DEBUG, METRICS, USER_CHAT, Profile, StreamType, stream_events
+from runlane.contract.stream import (
+    AGENT_DEBUG,
+    METRICS,
+    USER_CHAT,
+    Profile,
+    StreamType,
+    decode_event,
+    encode_event,
+    stream_events,
+)
 from runlane.contract.values import CommittedRecord
 from tests.stream.records import committed
 
@@ -90,3 +100,23 @@ def test_every_line_is_run() -> None:
     ops = {line.get("op", "record" if "record_type" in line else "") for line in LINES}
     assert ops == {"record", "profile", "sink_failure"}
     assert len({line["name"] for line in LINES}) == len(LINES)
+
+
+STORED = [
+    line
+    for line in map(json.loads, (GOLDEN.parent / "records.jsonl").read_text(encoding="utf-8").splitlines())
+    if "payload" in line and line.get("outcome", "accepted") == "accepted" and not line.get("gate_refuses")
+]
+
+
+@pytest.mark.parametrize("line", by_name(STORED))
+def test_every_payload_of_the_reference_maps_to_json_or_names_its_rule(line: dict[str, Any]) -> None:
+    record = committed(line["type"], line["payload"])
+    try:
+        events = stream_events(record)
+    except InvalidCommand as refused:
+        assert refused.code not in ("", InvalidCommand.code)
+        return
+    for event in events:
+        assert isinstance(strictjson.loads(event.payload), dict)
+        assert decode_event(encode_event(event)) == event

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import cast
+from typing import TypeVar, cast
 
 from runlane import strictjson
 from runlane.contract.errors import InvalidCommand
@@ -13,6 +13,7 @@ from runlane.contract.memory.fields import free_text
 from runlane.contract.memory.values import MemoryEvent, MemorySnapshot, MemoryType, MemoryValue
 from runlane.contract.payloads import ToolBounds
 from runlane.contract.payloads.text import dump
+from runlane.contract.slices import items, members
 from runlane.contract.times import time_fault, to_utc
 from runlane.strictjson import JsonValue, StrictJsonError
 
@@ -35,13 +36,20 @@ def encode_event(event: MemoryEvent) -> bytes:
 
 def encode_data(data: Mapping[str, MemoryValue]) -> bytes:
     """Return the members of an event's data as one JSON object, raw bytes in base64; ``InvalidCommand``."""
-    members = (free_text(name) + ":" + _value_text(data[name]) for name in sorted(data))
-    return ("{" + ",".join(members) + "}").encode()
+    texts = (free_text(name) + ":" + _value_text(data[name]) for name in sorted(data))
+    return ("{" + ",".join(texts) + "}").encode()
 
 
 def decode_event(data: bytes) -> MemoryEvent:
     """Read what ``encode_event`` wrote; ``InvalidCommand`` for anything else."""
-    return _event(_load(data))
+    found = _cut(members, data)
+    name, time, labels = (_load(found.get(key)) for key in ("Type", "Timestamp", "Labels"))
+    kind = next((known for known in MemoryType if known == name), None)
+    if kind is None or not isinstance(time, str) or not isinstance(labels, dict | None):
+        raise _not_an_event()
+    if labels and not all(isinstance(label, str) for label in labels.values()):
+        raise _not_an_event()
+    return MemoryEvent(kind, _time(time), _data(found.get("Data")), cast("dict[str, str] | None", labels))
 
 
 def encode_snapshot(snapshot: MemorySnapshot) -> bytes:
@@ -61,42 +69,41 @@ def encode_snapshot(snapshot: MemorySnapshot) -> bytes:
 
 def decode_snapshot(data: bytes) -> MemorySnapshot:
     """Read what ``encode_snapshot`` wrote; ``InvalidCommand`` for anything else."""
-    value = _load(data)
-    members = value if isinstance(value, dict) else {}
-    agent, run, events, meta = (members.get(name) for name in ("AgentID", "RunID", "Events", "Meta"))
-    if not isinstance(agent, str) or not isinstance(run, str) or not isinstance(events, list):
+    found = _cut(members, data)
+    agent, run = _load(found.get("AgentID")), _load(found.get("RunID"))
+    meta, events = _load(found.get("Meta")), found.get("Events", b"")
+    if not isinstance(agent, str) or not isinstance(run, str) or not isinstance(meta, dict):
         raise _not_an_event()
-    if not isinstance(meta, dict):
-        raise _not_an_event()
-    return MemorySnapshot(agent, run, tuple(map(_event, events)), meta)
+    return MemorySnapshot(agent, run, tuple(map(decode_event, _cut(items, events))), meta)
 
 
-def _event(value: JsonValue) -> MemoryEvent:
-    members = value if isinstance(value, dict) else {}
-    kind = next((known for known in MemoryType if known == members.get("Type")), None)
-    time, data, labels = members.get("Timestamp"), members.get("Data"), members.get("Labels")
-    if kind is None or not isinstance(time, str) or not isinstance(labels, dict | None):
-        raise _not_an_event()
-    if not isinstance(data, dict):
+def _data(raw: bytes | None) -> dict[str, MemoryValue]:
+    if raw is None or not raw.startswith(b"{"):
         raise InvalidCommand("a memory event needs data", code="memory_data_required")
-    if labels and not all(isinstance(label, str) for label in labels.values()):
-        raise _not_an_event()
-    return MemoryEvent(kind, _time(time), {**data}, cast("dict[str, str] | None", labels))
+    return {name: _load(value) for name, value in _cut(members, raw).items()}
+
+
+_Pieces = TypeVar("_Pieces")
+
+
+def _cut(cut: Callable[[bytes], _Pieces], data: bytes) -> _Pieces:
+    rule = ""
+    try:
+        return cut(data)
+    except StrictJsonError as refused:
+        rule = refused.rule
+    # Raised here, so that the text does not hang on the error as its context.
+    raise InvalidCommand("not the JSON of a memory event", code=rule)
+
+
+def _load(raw: bytes | None) -> JsonValue:
+    return None if raw is None else _cut(lambda raw: strictjson.loads_exact(raw, max_bytes=len(raw)), raw)
 
 
 def _value_text(value: MemoryValue) -> str:
     if isinstance(value, bytes):
         return f'"{base64.b64encode(value).decode()}"'
     return value.encode().decode() if isinstance(value, ToolBounds) else free_text(value)
-
-
-def _load(data: bytes) -> JsonValue:
-    rule = ""
-    try:
-        return strictjson.loads_exact(data, max_bytes=len(data))
-    except StrictJsonError as refused:
-        rule = refused.rule
-    raise InvalidCommand("not the JSON of a memory event", code=rule)
 
 
 def _time_text(instant: datetime) -> str:

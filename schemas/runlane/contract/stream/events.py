@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final, cast
 
 from runlane import strictjson
+from runlane.contract import slices
 from runlane.contract.errors import InvalidCommand
 from runlane.contract.payloads.text import dump
 from runlane.contract.stream.types import StreamType
@@ -58,24 +56,44 @@ def decode_event(data: bytes) -> StreamEvent:
 
     ``InvalidCommand`` for anything else; its code names the rule, ``unknown_stream_type`` included.
     """
-    members = _members(data)
-    names = ("type", "run_id", "session_id", "event_key", "occurred_at")
-    texts = {name: _text(members.get(name, b"null")) for name in names}
-    payload = members.get("payload", b"")
+    found = _members(data)
+    payload = found.get("payload", b"")
     if not payload.startswith(b"{"):
         raise InvalidCommand("a stream event's payload is an object", code="stream_payload")
-    kind = next((known for known in StreamType if known == texts["type"]), None)
+    name = _text(found, "type")
+    kind = next((known for known in StreamType if known == name), None)
     if kind is None:
         raise InvalidCommand("the type of a stream event is unknown", code="unknown_stream_type")
     return StreamEvent(
         kind,
-        texts["run_id"],
-        texts["session_id"],
-        texts["event_key"],
-        _time(texts["occurred_at"]),
+        _text(found, "run_id"),
+        _text(found, "session_id"),
+        _text(found, "event_key"),
+        _time(_text(found, "occurred_at")),
         payload,
-        members.get("server_data"),
+        found.get("server_data"),
     )
+
+
+def _members(data: bytes) -> dict[str, bytes]:
+    """Return the members, each of which passes the gate."""
+    rule, found = "", dict[str, bytes]()
+    try:
+        found = slices.members(data)
+        for member in found.values():
+            strictjson.check(member, max_bytes=len(member))
+    except strictjson.StrictJsonError as refused:
+        rule = refused.rule
+    if rule:  # raised here, so that the text does not hang on the error as its context
+        raise InvalidCommand("not the JSON object of a stream event", code=rule)
+    return found
+
+
+def _text(members: dict[str, bytes], name: str) -> str:
+    value = strictjson.loads(members[name]) if name in members else None
+    if not isinstance(value, str):
+        raise InvalidCommand(f"{name} of a stream event is not text", code="stream_member")
+    return value
 
 
 def _time_text(instant: datetime) -> str:
@@ -90,43 +108,3 @@ def _time(text: str) -> datetime:
     if time is None or time.tzinfo is not UTC:
         raise InvalidCommand("the time of a stream event is not an instant in UTC", code="stream_time")
     return time
-
-
-def _text(raw: bytes) -> str:
-    value = json.loads(raw)
-    if not isinstance(value, str):
-        raise InvalidCommand("a member of a stream event is not text", code="stream_member")
-    return value
-
-
-_skip: Final = json.JSONDecoder().raw_decode
-_blank: Final = re.compile(r"[ \t\n\r]*").match
-
-
-def _members(data: bytes) -> dict[str, bytes]:
-    """Return the members of a JSON object as the bytes they are spelled in."""
-    rule = ""
-    try:
-        if not isinstance(strictjson.loads(data, max_bytes=len(data)), dict):
-            rule = "stream_event"
-    except strictjson.StrictJsonError as refused:
-        rule = refused.rule
-    if rule:  # raised here, so that the text does not hang on the error as its context
-        raise InvalidCommand("not the JSON object of a stream event", code=rule)
-    text = data.decode()
-    found: dict[str, bytes] = {}
-    at = _after_blank(text, _after_blank(text, 0) + 1)
-    while text[at] != "}":
-        key, end = _skip(text, at)
-        start = _after_blank(text, _after_blank(text, end) + 1)
-        _, end = _skip(text, start)
-        found[cast("str", key)] = text[start:end].encode()
-        at = _after_blank(text, end)
-        if text[at] == ",":
-            at = _after_blank(text, at + 1)
-    return found
-
-
-def _after_blank(text: str, at: int) -> int:
-    found = _blank(text, at)
-    return found.end() if found else at
