@@ -1,4 +1,4 @@
-"""The embedded stack as a backend of the behaviour cases: commands over its broker, reads over its read API."""
+"""The embedded stack as a backend of the behaviour cases: its broker takes commands, its read API reads."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from runlane.client import Connection, SyncRunStore
 from runlane.contract.commands import Command
 from runlane.contract.outcomes import Result
+from runlane.contract.topics import EMBEDDED_PARTITIONS
 from runlane.contract.values import Page, RunMeta, RunStatus, RunSuspension, Session, SessionStatus
 from runlane.service.embedded.folder import CONNECTION_FILE
 from runlane.service.journal import endpoint_dsn
@@ -17,11 +18,16 @@ from runlane.store.engine import ClientPool, connect
 from tests.contract.cases.backend import Growth
 from tests.service.commands import Process
 
-_LAST_BLOCKS = "SELECT partition, max(block) FROM journal WHERE kind = 'commit' GROUP BY partition"
 _WRITTEN = """
-SELECT countIf(kind = 'record'), countIf(kind IN ('run', 'session', 'checkpoint', 'tombstone'))
-FROM journal WHERE partition = {partition:UInt32} AND block > {block:UInt64}
+WITH block > {seen:Array(Int64)}[partition + 1] AS new
+SELECT
+    partition,
+    maxIf(block, kind = 'commit'),
+    countIf(new AND kind = 'record'),
+    countIf(new AND kind IN ('run', 'session', 'checkpoint', 'tombstone'))
+FROM journal GROUP BY partition ORDER BY partition
 """
+_NOTHING = [-1] * EMBEDDED_PARTITIONS
 
 
 class RunningStack:
@@ -40,19 +46,16 @@ class StackBackend:
         self.namespace = next(stack.namespaces)
         self._sync = stack.sync
         self._journal = stack.journal
-        self._seen = self._last_blocks()
+        self._seen = _NOTHING
+        self.journal_growth()
 
     def execute(self, command: Command) -> Result:
         return self._sync.execute(command)
 
     def journal_growth(self) -> Growth:
-        before, self._seen = self._seen, self._last_blocks()
-        records = states = 0
-        for partition in self._seen:
-            values = {"partition": partition, "block": before[partition]}
-            ((more_records, more_states),) = self._journal.query(_WRITTEN, values)
-            records, states = records + int(more_records), states + int(more_states)
-        return Growth(records, states)
+        rows = self._journal.query(_WRITTEN, {"seen": self._seen})
+        self._seen = [int(block) for _, block, _, _ in rows]
+        return Growth(sum(int(row[2]) for row in rows), sum(int(row[3]) for row in rows))
 
     def load_run(self, run_id: str) -> RunMeta:
         return self._sync.load_run(run_id)
@@ -74,9 +77,6 @@ class StackBackend:
 
     def list_session_run_records(self, session_id: str, cursor: str, limit: int) -> Page:
         return self._sync.list_session_run_records(session_id, cursor, limit)
-
-    def _last_blocks(self) -> dict[int, int]:
-        return {int(partition): int(block) for partition, block in self._journal.query(_LAST_BLOCKS)}
 
 
 @contextmanager
