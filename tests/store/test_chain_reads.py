@@ -47,11 +47,10 @@ def test_one_read_back_shows_the_tips_of_several_chains_at_or_above_their_floors
 
 
 def test_the_time_of_a_read_never_runs_ahead_of_the_servers(world: World) -> None:
-    before = world.chains.tips({0: 0})[0].time
-    (row,) = world.pool.query("SELECT toUnixTimestamp64Micro(now64(6))")
-    after = world.chains.end(0).time
-    assert before.timestamp() * 1e6 <= row[0] + 1
-    assert after >= before
+    for read in (lambda: world.chains.tips({0: 0})[0].time, lambda: world.chains.end(0).time):
+        time = read()
+        (row,) = world.pool.query("SELECT toUnixTimestamp64Micro(now64(6))")
+        assert time.timestamp() * 1e6 <= row[0] + 1
 
 
 def test_a_repaired_chain_goes_on_under_its_next_generation(world: World) -> None:

@@ -150,8 +150,13 @@ class World:
 
     def commit(self, partition: int, *commands: tuple[str, Command]) -> BlockHeader:
         """Decide, seal and write one block."""
+        return self.commit_decided(partition, self.decide(partition, *commands))
+
+    def commit_decided(self, partition: int, commands: Sequence[tuple[Answer, Changes]]) -> BlockHeader:
+        """Seal and write what was decided; the next block is a second later."""
+        header = self.write(self.seal(partition, commands))
         self.now += timedelta(seconds=1)
-        return self.write(self.seal(partition, self.decide(partition, *commands)))
+        return header
 
     def claim(self, partition: int) -> BlockHeader:
         """Write a claim block."""

@@ -16,7 +16,7 @@ from runlane.contract.errors import (
     SessionNotFound,
     SessionPurged,
 )
-from runlane.contract.ids import run_lane, session_lane
+from runlane.contract.ids import id_fault, run_lane, session_lane
 from runlane.contract.limits import MAX_PAGE_BYTES
 from runlane.contract.paging import check_limit, cut_page, parse_cursor
 from runlane.contract.reader import RunPage, RunQuery, SessionPage, SessionScope
@@ -88,7 +88,7 @@ class JournalReader:
 
     def load_session(self, session_id: str) -> Session:
         """Return the session; ``SessionPurged``, ``SessionNotFound``."""
-        return _session(self._states(session_lane(session_id), ("session", "tombstone")))
+        return _session(self._states(_lane(session_id), ("session", "tombstone")))
 
     def load_session_status(self, session_id: str) -> SessionStatus:
         """Return active or ended; ``SessionPurged``, ``SessionNotFound`` (also for the empty id, C248)."""
@@ -96,7 +96,7 @@ class JournalReader:
 
     def list_runs_by_session(self, session_id: str, statuses: Sequence[RunStatus] = ()) -> tuple[RunMeta, ...]:
         """Return the session's runs, only those of ``statuses`` when given; ``SessionPurged``, ``SessionNotFound``."""
-        lane = session_lane(session_id)
+        lane = _lane(session_id)
         rows = self._pool.query(
             f"SELECT {', '.join(STATE_COLUMNS)} FROM journal"
             " WHERE lane = {lane:String} AND kind IN ('run', 'session', 'tombstone') ORDER BY block, row",
@@ -145,6 +145,8 @@ class JournalReader:
 
     def _run(self, run_id: str) -> tuple[str, RunState]:
         """Return a run and its lane, which its claim names."""
+        if id_fault(run_id):
+            raise RunNotFound("the run is unknown")
         claims = self._pool.query(_CLAIMED, {"home": run_lane(run_id)})
         states = self._states(claims[0][0], ("run", "tombstone"), run_id) if claims else []
         if not states or any(state["kind"] == "tombstone" for state in states):
@@ -162,6 +164,13 @@ class JournalReader:
 
     def _purged(self, lane: str) -> bool:
         return bool(self._pool.query(_PURGED, {"lane": lane}))
+
+
+def _lane(session_id: str) -> str:
+    """Return a session's lane; a text that can't be an identifier names no session."""
+    if id_fault(session_id):
+        raise SessionNotFound("the session is unknown")
+    return session_lane(session_id)
 
 
 def _session(states: Sequence[dict[str, Any]]) -> Session:
