@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from runlane.contract.codec import decode_record, record_lane_seq
-from runlane.contract.ids import session_lane
+from runlane.contract.ids import run_lane, session_lane
+from runlane.kafka import EmbeddedBroker, KafkaConfig
 from runlane.owner.chain import Phase
 from runlane.store.block import BlockHeader, BlockKind
 from runlane.store.chain import ChainReader
+from tests.owner.simulation import commands
 from tests.owner.simulation.clients import agent_session, one_shot
 from tests.owner.stack import PATIENCE, TOPICS, Journal, Running, Worker, broker, journal, start_owner
 
@@ -150,6 +152,45 @@ def test_two_owners_of_one_chain_leave_one_chain(held: Journal) -> None:
         for number in range(5):
             worker.play(one_shot(f"more-{number}"))
         second.stop()
+        worker.close()
+        for partition in range(TOPICS.partitions):
+            check_chain(held, partition)
+
+
+def test_a_broker_that_is_away_for_a_while_costs_nothing_but_time(held: Journal) -> None:
+    with EmbeddedBroker({topic.name: topic.partitions for topic in TOPICS.all()}) as away:
+        kafka = KafkaConfig(away.bootstrap)
+        worker = Worker(kafka)
+        running = start_owner(kafka, held, "log-1")
+        worker.play(one_shot("before"))
+        names = [worker.send(run_lane(f"run-{n}"), commands.start_one_shot(f"run-{n}")) for n in range(50)]
+        away.disconnect()
+        time.sleep(3)
+        away.reconnect()
+        assert all(worker.outcome(name).error is None for name in names)
+        worker.play(one_shot("after"))
+        running.stop()
+        worker.close()
+        for partition in range(TOPICS.partitions):
+            check_chain(held, partition)
+
+
+def test_a_log_trimmed_under_a_running_owner_is_skipped_and_counted(held: Journal) -> None:
+    with EmbeddedBroker({topic.name: topic.partitions for topic in TOPICS.all()}) as trimmed:
+        kafka = KafkaConfig(trimmed.bootstrap)
+        worker = Worker(kafka)
+        running = start_owner(kafka, held, "log-1")
+        worker.play(one_shot("before"))
+        running.stop()
+        for number in range(20):
+            worker.send(run_lane(f"lost-{number}"), commands.start_one_shot(f"lost-{number}"))
+        time.sleep(0.5)
+        for partition in range(TOPICS.partitions):
+            trimmed.trim(TOPICS.commands.name, partition, 8)
+        running = start_owner(kafka, held, "log-1")
+        worker.play(one_shot("after"))
+        assert running.owner.stats.positions_skipped > 0
+        running.stop()
         worker.close()
         for partition in range(TOPICS.partitions):
             check_chain(held, partition)
