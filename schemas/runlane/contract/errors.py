@@ -258,7 +258,7 @@ class EventConflict(ContractError):
 
 
 class CorruptRun(ContractError):
-    """What is stored of a run, or said by its engine, contradicts itself; ``code`` names how (contract 10)."""
+    """What is stored of a run, or said by its engine, contradicts itself; ``code`` says how (contract 10)."""
 
     code = "corrupt_run"
 
