@@ -53,7 +53,7 @@ def scope_condition(scope: SessionScope | None, column: str, prefix: str = "") -
     if scope is None:
         return "1", {}
     condition = (
-        f"({column} IN {{scope_ids:Array(String)}}"
+        f"{column} != '' AND ({column} IN {{scope_ids:Array(String)}}"
         f" OR arrayExists(p -> startsWith({column}, p), {{scope_prefixes:Array(String)}}))"
     )
     return condition, {
