@@ -77,7 +77,7 @@ class _Load:
             time.sleep(max(0.0, begun + number / RATE - time.monotonic()))
             turn, lane = divmod(self._number, LANES)
             run_id = f"run-{lane:06d}"
-            self._send(run_id, append(run_id, turn) if turn else start(run_id, lane))
+            self._send(run_id, append(run_id, turn) if turn else start(run_id))
         deadline = time.monotonic() + 30.0
         while self.sent:
             if time.monotonic() > deadline:

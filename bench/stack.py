@@ -89,10 +89,12 @@ class RunningOwner:
         wait_for(lambda: stats.commands >= count, self._thread)
 
     def stop(self) -> None:
-        """Send what is committed, then end."""
+        """Send what is committed, then end; a refused command is a fault of the benchmark."""
         self.owner.stop()
         self._thread.join(PATIENCE)
         self._log.close()
+        if self.owner.stats.refused:
+            raise RuntimeError(f"{self.owner.stats.refused} commands were refused")
 
 
 def wait_for(condition: Callable[[], bool], thread: threading.Thread) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final
 
 from runlane.contract.codec import Headers, command_headers, encode_command
@@ -38,14 +38,14 @@ class Produced:
 def commands(lanes: int, count: int, *, prefix: str = "run") -> Iterator[tuple[str, Command]]:
     """Yield ``count`` commands over ``lanes`` sessionless runs: each run's start, then its records."""
     for number in range(count):
-        run_id = f"{prefix}-{number % lanes:06d}"
-        turn, first = divmod(number, lanes)
-        yield run_lane(run_id), append(run_id, turn) if turn else start(run_id, first)
+        turn, lane = divmod(number, lanes)
+        run_id = f"{prefix}-{lane:06d}"
+        yield run_lane(run_id), append(run_id, turn) if turn else start(run_id)
 
 
-def start(run_id: str, number: int) -> StartOneShotRun:
+def start(run_id: str) -> StartOneShotRun:
     """Return the start of a run."""
-    run = RunStart(run_id=run_id, agent_id=AGENT, started_at=AT, labels={"team": f"team-{number % 7}"})
+    run = RunStart(run_id=run_id, agent_id=AGENT, started_at=AT)
     return StartOneShotRun(run, _record(run_id, "start", "run_started", RunStarted().encode()))
 
 
@@ -78,7 +78,7 @@ def _record(run_id: str, key: str, kind: str, payload: bytes) -> RunRecord:
         turn_id="turn",
         type=kind,
         payload=payload,
-        timestamp=AT + timedelta(milliseconds=len(key)),
+        timestamp=AT,
     )
 
 
