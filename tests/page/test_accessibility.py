@@ -92,7 +92,7 @@ def test_the_sheet_of_keys(world: World, open_tab: OpenTab, scheme: str) -> None
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("path", ["/agents", "/sessions", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"])
+@pytest.mark.parametrize("path", ["/agents", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"])
 def test_tables_empty_states_and_a_narrow_screen(world: World, open_tab: OpenTab, scheme: str, path: str) -> None:
     scenes.incident(world)
     scenes.activity(world)

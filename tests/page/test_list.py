@@ -75,7 +75,7 @@ def test_a_row_changes_in_place_when_its_run_ends(world: World, open_tab: OpenTa
         ("?session=tkt-88403", {"access-review", "research-brief"}),
         ("?q=ledger.look", {"invoice-matching"}),
         ("?q=env%3Dproduction", {"incident-triage"}),
-        ("?since=15m&agent=incident-triage", {"incident-triage"}),
+        ("?since=1h&agent=incident-triage", {"incident-triage"}),
     ],
 )
 def test_filters_come_from_the_address_and_survive_reload_and_live_changes(
@@ -175,9 +175,9 @@ def test_activity_windows_are_shown_by_agent_and_updated(world: World, open_tab:
     assert row.locator("rect.b-turn").count() == 10
 
 
-def test_sessions_lead_to_their_runs(world: World, open_tab: OpenTab) -> None:
+def test_a_session_leads_to_its_runs(world: World, open_tab: OpenTab) -> None:
     scenes.crowd(world, 6)
-    page = open_tab("/sessions").page
-    page.get_by_role("link", name="tkt-88401").click()
+    page = open_tab("/").page
+    page.locator(".runrow").get_by_role("link", name="tkt-88401").first.click()
     expect(page).to_have_url(re.compile(r"/\?session=tkt-88401&since=all"))
     expect(page.locator(".runrow:not([hidden])")).to_have_count(2)

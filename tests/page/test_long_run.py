@@ -69,10 +69,7 @@ def test_the_conversation_holds_a_window_of_messages(world: World, open_tab: Ope
     expect(page.locator(".msg", has_text=re.compile("question 0$"))).to_be_in_viewport()
     assert page.locator(".msg").count() <= MOST_ROWS
     assert page.locator(".toc button").count() <= MOST_ROWS
-    for _ in range(30):
-        page.eval_on_selector(".turns", "e => e.scrollTop = e.scrollHeight")
-        page.wait_for_timeout(50)
-        if page.locator(".msg", has_text=re.compile("answer 180$")).count():
-            break
+    for _ in range(12):
+        page.get_by_role("button", name=re.compile("later$")).click()
     expect(page.locator(".msg", has_text=re.compile("answer 180$"))).to_be_attached()
     assert page.locator(".msg").count() <= MOST_ROWS

@@ -1,16 +1,16 @@
 /** @file The page's frame: addresses, the bar on top, the token prompt; each view fills `main`. */
 
+import { AgentsView } from "./agents.js";
 import { access, setToken, unsegment } from "./api.js";
 import { ListView } from "./list.js";
 import { RunView } from "./run.js";
-import { AgentsView, SessionsView } from "./tables.js";
 import { prefer, prefs } from "./text.js";
-import { connection, icon, openSheet } from "./ui.js";
+import { connection, iconButton, openSheet } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const root = document.documentElement;
-const NAV = { Runs: "/", Sessions: "/sessions", Agents: "/agents" };
+const NAV = { Runs: "/", Agents: "/agents" };
 
 /** @typedef {{nav: string, foot: unknown, draw: () => void, close: () => void, located: () => void, state: () => StreamState | null, endedAt?: () => string}} View `located` tells that the address changed inside the view */
 /** @typedef {typeof page} Page */
@@ -47,11 +47,11 @@ function chrome() {
   };
   render(
     html`<a class="brand" href="/"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M0 2h10v3H0zM3 6.5h13v3H3zM1 11h8v3H1z"/></svg>Runlane</a>
-      <nav aria-label="Main">${Object.entries(NAV).map(([name, href]) => html`<a href=${href} class=${href === "/" ? "" : "wide"} aria-current=${view?.nav === name ? "page" : nothing}>${name}</a>`)}</nav>
+      <nav aria-label="Main">${Object.entries(NAV).map(([name, href]) => html`<a href=${href} aria-current=${view?.nav === name ? "page" : nothing}>${name}</a>`)}</nav>
       <span class="push"></span>${state ? connection(state, view?.endedAt?.() ?? "") : nothing}
       <button class="chip wide" type="button" @click=${flip} title="Switch between UTC and local time">${zone}</button>
-      <button class="icon" type="button" @click=${flipTheme} aria-label="Switch light and dark">${icon("theme")}</button>
-      <button class="icon wide" type="button" @click=${openSheet} aria-label="Keyboard shortcuts"><kbd>?</kbd></button>`,
+      ${iconButton("Switch light and dark", "theme", flipTheme, "")}
+      <button class="icon wide" type="button" @click=${openSheet} aria-label="Keys"><kbd>?</kbd></button>`,
     $("top"),
   );
   render(html`${view?.foot}<span class="push">Times in ${zone}</span>`, $("foot"));
@@ -70,8 +70,7 @@ function route() {
   shown = pathname;
   render(nothing, page.main);
   const run = /^\/runs\/([^/]+)$/.exec(pathname);
-  if (run) view = new RunView(page, unsegment(run[1]));
-  else view = pathname === NAV.Sessions ? new SessionsView(page) : pathname === NAV.Agents ? new AgentsView(page) : new ListView(page);
+  view = run ? new RunView(page, unsegment(run[1])) : pathname === NAV.Agents ? new AgentsView(page) : new ListView(page);
   page.draw();
 }
 
@@ -84,7 +83,7 @@ access.ask = () => {
     shown = "";
     route();
   };
-  render(html`<h2 id="signin-title">This gateway needs a token</h2><form @submit=${enter}><label class="field"><input name="token" type="password" autocomplete="off" required aria-label="Access token"></label><p class="soft">It stays in this tab and is forgotten with it.</p><button class="btn">Continue</button></form>`, dialog);
+  render(html`<h2 id="signin-title">This gateway needs a token</h2><form @submit=${enter}><label class="field"><input name="token" type="password" autocomplete="off" required aria-label="Access token"></label><button class="btn">Continue</button></form>`, dialog);
   if (!dialog.open) dialog.showModal();
 };
 

@@ -1,9 +1,9 @@
 /** @file The time axis: from an instant to a place in percent, the bars of rows, the strip of the whole run and its brush. */
 
-import { axis as label, duration } from "./text.js";
+import { axisLabel, duration } from "./text.js";
 import { html, nothing, svg } from "./vendor/lit-html.js";
 
-const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800].map((s) => s * 1000);
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 604_800].map((s) => s * 1000);
 /** A gap is folded when nothing ran for this share of the run and this long. */
 const IDLE_SHARE = 0.3;
 const IDLE_LEAST = 60_000;
@@ -156,11 +156,11 @@ export class Overview {
     const grip = (/** @type {number} */ x) => svg`<svg x="${x}%" overflow="visible"><rect class="grip" x="-3" y="12" width="6" height="16" rx="1.5"></rect></svg>`;
     const veil = (/** @type {number} */ x, /** @type {number} */ width) => svg`<rect class="veil" x="${x}%" width="${Math.max(0, width)}%" height="40"></rect>`;
     return html`<div class="map" @pointerdown=${(/** @type {PointerEvent} */ e) => this.#down(e, whole, window)} @pointermove=${(/** @type {PointerEvent} */ e) => this.#move(e, whole)} @pointerup=${() => (this.drag = null)} @dblclick=${() => this.choose(null)}>
-      <svg class="strip" height="40" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="The run from 0:00 to ${label(whole.to)}. Drag to choose the part shown below; plus and minus zoom, 0 shows all.">${LAYERS.map((cls, i) => svg`<path class=${cls} d=${drawn[i]}></path>`)}</svg>
+      <svg class="strip" height="40" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="The run from 0:00 to ${axisLabel(whole.to)}: drag, plus and minus zoom, 0 shows all">${LAYERS.map((cls, i) => svg`<path class=${cls} d=${drawn[i]}></path>`)}</svg>
       <svg class="brushes" height="40" aria-hidden="true">${veil(0, a)}${veil(b, 100 - b)}<rect class="brush" x="${a}%" y=".5" width="${Math.max(0.2, b - a)}%" height="39"></rect>${grip(a)}${grip(b)}</svg>
       <svg height="20" aria-hidden="true">${view.ticks().map((t, i) => {
         const x = view.at(t);
-        return Math.abs(x - view.at(now)) < 9 ? nothing : svg`<text class=${i % 2 ? "odd" : ""} x="${x}%" y="13" text-anchor=${x < 3 ? "start" : x > 97 ? "end" : "middle"}>${label(t)}</text>`;
+        return Math.abs(x - view.at(now)) < 9 ? nothing : svg`<text class=${i % 2 ? "odd" : ""} x="${x}%" y="13" text-anchor=${x < 3 ? "start" : x > 97 ? "end" : "middle"}>${axisLabel(t)}</text>`;
       })}${view.gaps.map(([from, to]) => svg`<text x="${view.at((from + to) / 2)}%" y="13" text-anchor="middle">${duration(to - from)}</text>`)}${view.at(now) <= 100 ? svg`<text class="n" x="${view.at(now)}%" y="13" text-anchor="middle">now</text>` : nothing}</svg>
     </div>`;
   }

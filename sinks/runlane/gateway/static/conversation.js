@@ -3,7 +3,7 @@
 import { segment } from "./api.js";
 import { Chat } from "./chat.js";
 import { Grid } from "./grid.js";
-import { brief, bytes, clock, count, duration, line, list, many, object, short, shortId, str } from "./text.js";
+import { brief, bytes, clock, count, duration, line, list, many, short, shortId, str } from "./text.js";
 import { onLeave } from "./timeline.js";
 import { empty, icon, statusSign } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
@@ -13,10 +13,9 @@ const WINDOW = 60;
 const SHIFT = 30;
 const LONGEST = 16_000;
 const IMAGES = ["png", "jpeg", "gif", "webp"];
-const IMAGE_MOST = 2_000_000;
 
 /** @param {string} text @param {string} [cls] */
-const prose = (text, cls = "") => html`<p class="text ${cls}">${text.slice(0, LONGEST)}</p>${text.length > LONGEST ? html`<p class="quiet">${bytes(LONGEST)} of ${bytes(text.length)} shown; the inspector holds the rest</p>` : nothing}`;
+const prose = (text, cls = "") => html`<p class="text ${cls}">${text.slice(0, LONGEST)}</p>${text.length > LONGEST ? html`<p class="quiet">${bytes(LONGEST)} of ${bytes(text.length)} shown</p>` : nothing}`;
 
 /** @param {string} symbol @param {unknown} summary @param {unknown} body @param {boolean} [open] */
 const fold = (symbol, summary, body, open = false) => html`<details class="fold" ?open=${open}><summary>${icon("twist", "tw")}${icon(symbol, "s")}${summary}</summary><div class="in">${body}</div></details>`;
@@ -63,11 +62,6 @@ export class Conversation {
   /** @param {HTMLElement} scroller */
   #watch(scroller) {
     onLeave(scroller, () => this.run.setFollow(false));
-    scroller.addEventListener("scroll", () => {
-      const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-      if (scroller.scrollTop < 100 && this.from > 0) this.#shift(-SHIFT);
-      else if (below < 100 && this.from + WINDOW < this.chat.entries.length) this.#shift(SHIFT);
-    });
     return scroller;
   }
 
@@ -164,17 +158,15 @@ export class Conversation {
     const sum = line(node.sum, 1000);
     if (node.end !== null) return html`<div class="call">${icon("wait", "s k-wait")}<span>${node.label}</span><span class="quiet cut">${sum}</span><span>${node.note}</span></div>`;
     return html`<div class="note suspended ask"><p class="st suspended">${icon("s-suspended")}<span>Waiting: ${node.label.toLowerCase()}</span></p><p class="q">${sum}</p>
-      <p>Asked at ${clock(node.start)}. The product that started the run takes the answer; it shows here once it is stored.</p></div>`;
+      <p>Asked at ${clock(node.start)}. It is answered where the run was started, and shows here once stored.</p></div>`;
   }
 
   /** An image, a document, the sources of a citation, or what a newer writer added. @param {Record<string, any>} part */
   #media(part) {
-    const data = str(part.bytes);
     const name = [part.kind, part.name, part.format, part.uri].map(str).filter(Boolean).join(" ");
-    if (part.kind === "image" && data && IMAGES.includes(part.format) && data.length < IMAGE_MOST) return html`<img class="shot" alt=${name} src="data:image/${part.format};base64,${data}">`;
-    const sources = list(part.citations).map((one) => [object(one).title, object(one).source].map(str).join(" "));
-    const text = [str(part.text), ...list(part.chunks).map(str), ...sources].join("\n").trim();
-    return fold("note", html`<span class="cut">${line(name)}</span><span class="quiet">${bytes(Math.floor(data.length * 0.75) || text.length)}</span>`, prose(text, "soft"));
+    if (IMAGES.includes(part.format) && part.bytes) return html`<img class="shot" alt=${name} src="data:image/${part.format};base64,${str(part.bytes)}">`;
+    const sources = list(part.citations).map((one) => brief(one));
+    return fold("note", html`<span class="cut">${line(name)}</span>`, prose([str(part.text), ...list(part.chunks).map(str), ...sources].join("\n"), "soft"));
   }
 
   /** What is being written now. */

@@ -1,13 +1,11 @@
 /** @file What is known of one row: overview, payload laid out, and the raw record. */
 
-import { axis, bytes, clock, count, duration, line, object, parse, pretty, str, textAt } from "./text.js";
+import { axisLabel, bytes, clock, count, duration, line, object, parse, pretty, str, textAt } from "./text.js";
 import { failureOf } from "./tree.js";
-import { copy, empty, hints, icon, save, statusMark } from "./ui.js";
+import { copy, empty, hints, icon, iconButton, save, saveRecords, statusMark } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 const PREVIEW = 256 * 1024;
-/** Larger payloads are laid out only when the reader asks. */
-const PRETTY_MOST = 32 * 1024;
 const MOST_RECORDS = 20;
 const TABS = ["Overview", "Payload", "Raw"];
 /** @type {Record<string, string>} */
@@ -23,8 +21,6 @@ export class Inspector {
     /** Whether it lies over the page, on a narrow screen. */
     this.up = false;
     this.stamp = "";
-    /** @type {Set<string>} */
-    this.asked = new Set();
   }
 
   /** @param {string} tab */
@@ -49,7 +45,7 @@ export class Inspector {
     const node = this.run.selected;
     if (!place) return;
     const going = node && this.run.timeline.end(node) === null && Math.floor(this.run.asOf / 1000);
-    const stamp = [node?.id, node?.recs.length, node?.end, going, this.tab, this.up, this.asked.size, clock(0), this.run.feed.state.kind].join();
+    const stamp = [node?.id, node?.recs.length, node?.end, going, this.tab, this.up, clock(0), this.run.feed.state.kind].join();
     if (stamp === this.stamp && place.firstElementChild) return;
     this.stamp = stamp;
     place.classList.toggle("up", this.up);
@@ -61,10 +57,9 @@ export class Inspector {
     const { recs } = node;
     const seqs = recs.slice(0, 3).map((record) => count(record.seq)).join(", ");
     const mark = node.failed ? statusMark("failed") : node.kind === "wait" && node.end === null ? html`<span class="st suspended">${icon("s-suspended")}<span>Waiting</span></span>` : nothing;
-    const button = (/** @type {string} */ name, /** @type {string} */ symbol, /** @type {() => void} */ act, cls = "") => html`<button class="icon t ${cls}" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol, "s")}</button>`;
     const shown = { Overview: () => this.#overview(node), Payload: () => this.#boxes(recs, (record) => record.payload, true), Raw: () => this.#boxes(recs, (record) => JSON.stringify(record), false) }[this.tab];
     return html`<header><div><h2>${mark}<span class="cut" title=${node.label}>${line(node.label || NAMES[node.kind])}</span></h2>
-        ${button("Previous row", "prev", () => this.run.timeline.grid?.move(-1))}${button("Next row", "next", () => this.run.timeline.grid?.move(1))}${button("Copy link to this record", "link", () => this.run.copyLink())}${button("Download these records", "down", () => save(`${node.run}.jsonl`, recs.map((record) => `${JSON.stringify(record)}\n`)))}${button(this.up ? "Close the record" : "Open the record", this.up ? "close" : "prev", () => (this.up ? this.close() : this.open()), "shut")}</div>
+        ${iconButton("Previous row", "prev", () => this.run.timeline.grid?.move(-1))}${iconButton("Next row", "next", () => this.run.timeline.grid?.move(1))}${iconButton("Copy link to this record", "link", () => this.run.copyLink())}${iconButton("Download these records", "down", () => saveRecords(node.run, recs))}${iconButton(this.up ? "Close the record" : "Open the record", this.up ? "close" : "prev", () => (this.up ? this.close() : this.open()), "t shut")}</div>
         <p class="quiet">${NAMES[node.kind]}${seqs ? `, ${recs.length > 1 ? "records" : "record"} ${seqs}` : ""}${recs.length > 3 ? ` and ${count(recs.length - 3)} more` : ""}</p></header>
       <div class="tabs" role="tablist" aria-label="Record" @keydown=${(/** @type {KeyboardEvent} */ e) => this.#arrows(e)}>${TABS.map((tab) => html`<button type="button" role="tab" id="tab-${tab}" aria-controls="panel" aria-selected=${this.tab === tab} tabindex=${this.tab === tab ? 0 : -1} @click=${() => this.show(tab)}>${tab}</button>`)}</div>
       <div class="panel" role="tabpanel" id="panel" tabindex="0" aria-labelledby="tab-${this.tab}">${shown?.()}</div>`;
@@ -89,7 +84,7 @@ export class Inspector {
       ${(node.kind === "model" || node.kind === "mark") && node.sum ? html`<h3>Text</h3><p class="text">${node.sum.slice(0, PREVIEW)}</p>` : nothing}
       ${recs.slice(0, MOST_RECORDS).map((record) => Object.keys(PARTS).map((key) => {
         const text = textAt(record.payload, key);
-        return text && text !== "null" ? html`<h3>${PARTS[key]}, ${bytes(text.length)}</h3>${this.#json(record.seq + key, text)}` : nothing;
+        return text && text !== "null" ? html`<h3>${PARTS[key]}, ${bytes(text.length)}</h3><pre tabindex="0">${pretty(text.slice(0, PREVIEW))}</pre>` : nothing;
       }))}
       ${this.#identity(node)}`;
   }
@@ -104,14 +99,12 @@ export class Inspector {
     const { asOf, start, timeline } = this.run;
     const end = timeline.end(node);
     const span = (end ?? asOf) - node.start;
-    const turn = node.parent?.kind === "turn" ? (timeline.end(node.parent) ?? asOf) - node.parent.start : 0;
-    const at = (/** @type {number} */ ms) => html`${clock(ms, true)}<span class="at">+${axis(ms - start, true)}</span>`;
+    const at = (/** @type {number} */ ms) => html`${clock(ms, true)}<span class="at">+${axisLabel(ms - start, true)}</span>`;
     const lasts = node.kind !== "mark";
     return this.#pairs([
       [lasts ? "From" : "At", at(node.start)],
       ["Until", lasts && end !== null && at(end)],
       [end === null ? "So far" : "Duration", lasts && html`<b>${node.took === null ? duration(span, end === null) : `${(node.took / 1000).toFixed(3)} s`}</b>`],
-      ["Share of turn", lasts && turn > 0 && `${Math.round((span / turn) * 100)} % of ${duration(turn)}`],
       ["Stored", node.recs.length > 0 && clock(Date.parse(node.recs[node.recs.length - 1].committed_at), true)],
     ]);
   }
@@ -123,7 +116,7 @@ export class Inspector {
     const call = object(parse(recs.find((record) => record.type === "tool_call_scheduled")?.payload ?? ""));
     const mono = (/** @type {string} */ text) => text && html`<span class="mono">${text}</span>`;
     return html`<h3>Identity</h3>${this.#pairs([
-      ["Child run", mono(node.child)], ["Type", mono([...new Set(recs.map((record) => record.type))].join("\n"))], ["Call", mono(node.call)], ["Model call", mono(str(call.ModelToolCallID))], ["Queue", mono(str(call.Queue))],
+      ["Child run", mono(node.child)], ["Type", mono([...new Set(recs.map((record) => record.type))].join("\n"))], ["Call", mono(node.call)], ["Model call", mono(str(call.ModelToolCallID))], 
       ["Turn", mono(recs[0].turn_id)], ["Event key", mono(recs.map((record) => record.event_key).join("\n"))], ["Lane position", recs.map((record) => count(record.lane_seq)).join(", ")],
     ])}`;
   }
@@ -132,20 +125,8 @@ export class Inspector {
   #boxes(recs, textOf, laid) {
     return html`${recs.slice(0, MOST_RECORDS).map((record) => {
       const text = textOf(record);
-      return html`<h3>${laid ? record.type : `Record ${count(record.seq)}`}, ${bytes(new Blob([text]).size)}</h3>${laid ? this.#json(`${record.seq}`, text) : html`<pre tabindex="0">${text.slice(0, PREVIEW)}</pre>`}
+      return html`<h3>${laid ? record.type : `Record ${count(record.seq)}`}, ${bytes(new Blob([text]).size)}</h3><pre tabindex="0">${laid ? pretty(text.slice(0, PREVIEW)) : text.slice(0, PREVIEW)}</pre>
         <p class="acts"><button class="btn" type="button" @click=${() => copy(text, laid ? "payload" : "record")}>${icon("copy", "s")}Copy</button><button class="btn" type="button" @click=${() => save(`${record.run_id}-${record.seq}.json`, [text])}>${icon("down", "s")}Download</button>${text.length > PREVIEW ? html`<span class="quiet">${bytes(PREVIEW)} of ${bytes(text.length)} shown</span>` : nothing}</p>`;
     })}${recs.length > MOST_RECORDS ? html`<p class="quiet">${count(recs.length - MOST_RECORDS)} more: download them to see all.</p>` : recs.length ? nothing : html`<p class="quiet">Nothing is stored yet.</p>`}`;
-  }
-
-  /** JSON laid out, at once when small and on request when large. @param {string} key @param {string} text */
-  #json(key, text) {
-    const id = `${this.run.selected?.run} ${key}`;
-    const ask = text.length > PRETTY_MOST && !this.asked.has(id);
-    const cut = text.slice(0, PREVIEW);
-    const lay = () => {
-      this.asked.add(id);
-      this.draw();
-    };
-    return html`<pre tabindex="0">${ask ? cut : pretty(cut)}</pre>${ask ? html`<button class="btn" type="button" @click=${lay}>Lay out</button>` : nothing}`;
   }
 }

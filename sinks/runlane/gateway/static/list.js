@@ -5,7 +5,7 @@ import { soon } from "./feed.js";
 import { Grid, heads } from "./grid.js";
 import { filtersOf, RANGES, Runs, searchOf } from "./runs.js";
 import { ago, count, duration, many } from "./text.js";
-import { empty, failure, ghosts, hints, icon, idText, keys, say, STATUS, statusMark, time } from "./ui.js";
+import { empty, failure, focus, ghosts, hints, icon, idText, keys, say, STATUS, statusMark, time } from "./ui.js";
 import { html, nothing, render, svg } from "./vendor/lit-html.js";
 
 const COLUMNS = [
@@ -21,6 +21,13 @@ export const left = { ids: [], search: "" };
 
 /** The list with one session's runs. @param {string} id */
 export const sessionHref = (id) => `/?session=${encodeURIComponent(id)}&since=all`;
+
+/** Columns of how many there were, and below how many of them failed. @param {number[][]} pairs */
+export function spark(pairs) {
+  const peak = Math.max(1, ...pairs.map(([all]) => all));
+  const column = (/** @type {number} */ n, /** @type {number} */ i, /** @type {string} */ cls) => svg`<rect class=${cls} x=${i * 5} y=${30 - (n / peak) * 28} width="4" height=${(n / peak) * 28}></rect>`;
+  return html`<svg width=${pairs.length * 5} height="30" role="img" aria-label="Started by minute: ${pairs.at(-1)?.[0]} now, ${peak} at the peak">${pairs.map(([all, failed], i) => [column(all, i, "b-turn"), column(failed, i, "b-err")])}</svg>`;
+}
 
 export class ListView {
   nav = "Runs";
@@ -39,15 +46,14 @@ export class ListView {
       this.page.draw();
     };
     this.runs = new Runs(filtersOf(location.search), () => (this.frame ||= Number(soon(draw))));
-    const focus = (/** @type {string} */ where) => () => /** @type {HTMLElement | null} */ (page.main.querySelector(where))?.focus();
     keys.current = {
       j: () => this.grid?.move(1),
       k: () => this.grid?.move(-1),
       g: () => this.grid?.select(0),
       G: () => this.grid?.select(this.runs.shown.length - 1),
       Enter: () => this.grid?.row && this.#open(this.grid.row),
-      "/": focus(".filters input"),
-      f: focus(".chips button"),
+      "/": () => focus(".filters input"),
+      f: () => focus(".chips button"),
       n: () => this.#newer(),
       x: () => this.grid?.seek((run) => run.status === "failed"),
       a: () => this.grid?.seek((run) => run.status === "suspended"),
@@ -120,12 +126,10 @@ export class ListView {
   #head() {
     const { newer, shown, cursor } = this.runs;
     const minutes = this.runs.perMinute();
-    const peak = Math.max(1, ...minutes.map(([all]) => all));
-    const column = (/** @type {number} */ n, /** @type {number} */ i, /** @type {string} */ cls) => (n ? svg`<rect class=${cls} x=${i * 5} y=${34 - (n / peak) * 30} width="4" height=${(n / peak) * 30}></rect>` : nothing);
     return html`<div class="listhead"><h1>Runs</h1><p class="quiet wide">${count(shown.length)}${cursor ? " or more" : ""}, newest first</p>
       <button class="newer" type="button" ?hidden=${!newer} @click=${() => this.#newer()}>Show ${count(newer)} newer</button><span class="push"></span>
       <div class="spark wide"><span>started per minute<br>last 60 minutes</span>
-        <svg width="300" height="36" role="img" aria-label="Runs started per minute in the last hour: ${minutes[59][0]} in the last minute, ${peak} at the peak"><path class="gl" d="M0 34.5h300"/>${minutes.map(([all, failed], i) => [column(all, i, "b-turn"), column(failed, i, "b-err")])}</svg>
+        ${spark(minutes)}
         <span><b>${minutes[59][0]}</b><br>now</span></div></div>`;
   }
 

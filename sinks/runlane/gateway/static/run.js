@@ -8,7 +8,7 @@ import { left, sessionHref } from "./list.js";
 import { clock, count, duration, many, object, parse, shortId } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { Rows } from "./tree.js";
-import { copy, failure, ghosts, hints, icon, idText, keys, save, say, STATUS, statusMark, time } from "./ui.js";
+import { copy, failure, focus, ghosts, hints, icon, iconButton, idText, keys, saveRecords, say, STATUS, statusMark, time } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 /** What the rows can be narrowed to: its name and icon. @type {Record<string, [string, string]>} */
@@ -64,18 +64,17 @@ export class RunView {
     const { page, feed, timeline, conversation, inspector } = this;
     const step = (/** @type {number} */ by) => (this.talk ? conversation.move(by) : timeline.grid?.move(by));
     const seek = (/** @type {(row: Row) => boolean} */ test) => timeline.grid?.seek(test);
-    const focus = (/** @type {string} */ where) => () => /** @type {HTMLElement | null} */ (page.main.querySelector(where))?.focus();
     const parent = () => feed.root.meta?.parent_run_id;
     keys.current = {
       j: () => step(1), k: () => step(-1), g: () => this.#edge(false), G: () => this.#edge(true),
       "←": () => this.#fold(false), "→": () => this.#fold(true), Enter: () => inspector.open(),
       Esc: () => (inspector.up ? inspector.close() : page.go(`/${left.search}`)),
-      "/": focus(".find input"), f: focus(".tabs .chip"), e: () => this.toggleAll(true), w: () => this.toggleAll(false),
+      "/": () => focus(".find input"), f: () => focus(".tabs .chip"), e: () => this.toggleAll(true), w: () => this.toggleAll(false),
       o: () => inspector.show("Overview"), p: () => inspector.show("Payload"), r: () => inspector.show("Raw"),
       t: () => this.#show(false), c: () => this.#show(true), 0: () => timeline.choose(null), "+": () => timeline.zoom(0.5), "-": () => timeline.zoom(2),
       ".": () => this.setFollow(!this.follow), x: () => seek((row) => row.node.failed), a: () => seek((row) => row.node.kind === "wait" && row.node.end === null),
       u: () => parent() && page.go(`/runs/${segment(parent() ?? "")}`), y: () => this.copyLink(), d: () => this.#download(),
-      "[": () => void this.#sibling(-1), "]": () => void this.#sibling(1),
+      "[": () => this.#sibling(-1), "]": () => this.#sibling(1),
     };
   }
 
@@ -148,11 +147,8 @@ export class RunView {
     copy(node && node.run !== this.id && node.recs[0] ? `${location.origin}/runs/${segment(node.run)}?record=${node.recs[0].seq}` : location.href, "link");
   }
 
-  /** All records as JSON lines, in the order in which they replay. */
   #download() {
-    const { records } = this.feed.root;
-    save(`${this.id}.jsonl`, records.map((record) => `${JSON.stringify(record)}\n`));
-    say(`${many(records.length, "record")} downloaded`, true);
+    saveRecords(this.id, this.feed.root.records);
   }
 
   /** @param {boolean} talk */
@@ -208,8 +204,8 @@ export class RunView {
   }
 
   /** @param {number} by */
-  async #sibling(by) {
-    const ids = left.ids.length ? left.ids : (await read("/v1/runs?limit=200")).runs.map((/** @type {Run} */ run) => run.run_id);
+  #sibling(by) {
+    const { ids } = left;
     const next = ids[ids.indexOf(this.id) + by];
     if (next) this.page.go(`/runs/${segment(next)}`);
     else say(`This is the ${by < 0 ? "first" : "last"} run of the list`, true);
@@ -265,9 +261,8 @@ export class RunView {
     const { root, state } = this.feed;
     const last = root.records.at(-1);
     const form = (/** @type {string} */ cls, /** @type {string} */ title, /** @type {string} */ words, more = nothing) => html`<div class="banner ${cls}" role="status">${icon(cls ? "lost" : "s-canceled", "s")}<span><b class="strong">${title}</b> ${words}</span><span class="push"></span>${more}</div>`;
-    if (root.fault) return form("bad", "Reading stopped.", `You see the first ${count(root.records.length)} records; load the page again to go on.`);
-    if (state.kind === "lost" || state.kind === "refused") return form("bad", "No connection.", `You see the run up to record ${count(root.records.length)}, stored ${clock(Date.parse(last?.committed_at ?? ""))}; the rest follows once the gateway answers.`, /** @type {any} */ (html`<button class="btn" type="button" @click=${() => this.feed.retry()}>Retry now</button>`));
-    if (last?.session_status === "ended" && !terminal(root.status)) return form("", "The session has ended.", "This run may still finish; no other can start in it.");
+    if (root.fault || state.kind === "lost" || state.kind === "refused") return form("bad", "No connection.", `Shown up to record ${count(root.records.length)}, stored ${clock(Date.parse(last?.committed_at ?? ""))}; nothing behind that is lost.`, /** @type {any} */ (html`<button class="btn" type="button" @click=${() => (root.fault ? location.reload() : this.feed.retry())}>Retry now</button>`));
+    if (last?.session_status === "ended" && !terminal(root.status)) return form("", "The session has ended.", "This run may finish; no other can start.");
     return nothing;
   }
 
@@ -277,13 +272,12 @@ export class RunView {
     const phase = terminal(status) ? "" : tree.cancel ? "cancel requested" : tree.phase.replaceAll("_", " ");
     if (!complete) this.pausedAt = records.length;
     const fresh = records.length - this.pausedAt;
-    const button = (/** @type {string} */ name, /** @type {string} */ symbol, /** @type {() => void} */ act, cls = "wide") => html`<button class="icon ${cls}" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol, cls === "t" ? "s" : "")}</button>`;
     const tab = (/** @type {string} */ name, /** @type {boolean} */ talk) => html`<button type="button" aria-current=${this.talk === talk ? "page" : nothing} @click=${() => this.#show(talk)}>${name}</button>`;
     return html`<section class="head" aria-label="Run">
-      <div class="title">${statusMark(status, phase, "pill")}<h1 class="cut" title=${meta.agent_id}>${meta.agent_id}</h1><span class="idc mono soft" title=${this.id}>${shortId(this.id, 8)}${button("Copy run id", "copy", () => copy(this.id, "run id"), "t")}</span>
+      <div class="title">${statusMark(status, phase, "pill")}<h1 class="cut" title=${meta.agent_id}>${meta.agent_id}</h1><span class="idc mono soft" title=${this.id}>${shortId(this.id, 8)}${iconButton("Copy run id", "copy", () => copy(this.id, "run id"))}</span>
         <span class="push"></span><span class="timer" role="timer" aria-label="Elapsed">${duration((tree.ended ? tree.last : this.asOf) - this.start, !tree.ended)}</span>
         <button class="btn follow" type="button" ?hidden=${!this.live} aria-pressed=${this.follow} title="Keep the newest record in view" @click=${() => this.setFollow(!this.follow)}>${icon(this.follow ? "down" : "pause", "s")}${this.follow ? "Following" : `Paused${fresh > 0 ? `, ${count(fresh)} new` : ""}`}</button>
-        ${button("Copy link to this view", "link", () => this.copyLink())}${button("Download all records", "down", () => this.#download())}</div>
+        ${iconButton("Copy link to this view", "link", () => this.copyLink(), "wide")}${iconButton("Download all records", "down", () => this.#download(), "wide")}</div>
       ${this.#facts(meta)}
       <div class="tabs">${tab("Timeline", false)}${tab("Conversation", true)}<span class="push wide">${this.talk ? nothing : this.#chips()}</span></div></section>`;
   }

@@ -3,10 +3,10 @@
 import { now, read, Stream } from "./api.js";
 import { soon } from "./feed.js";
 
-const PAGE = 200;
-const MINUTE = 60_000;
+const SEARCH_PAGE = 200;
+const MINUTE_MS = 60_000;
 /** @type {Record<string, [string, number]>} */
-export const RANGES = { "15m": ["Last 15 minutes", 15], "1h": ["Last hour", 60], "24h": ["Last 24 hours", 1440], "7d": ["Last 7 days", 10_080], all: ["Any time", Number.POSITIVE_INFINITY] };
+export const RANGES = { "1h": ["Last hour", 60], "24h": ["Last 24 hours", 1440], "7d": ["Last 7 days", 10_080], all: ["Any time", Number.POSITIVE_INFINITY] };
 const DEFAULT_RANGE = "24h";
 /** @param {string} iso */
 const ms = (iso) => Date.parse(iso);
@@ -84,8 +84,8 @@ export class Runs {
     try {
       const { status, agent, session, since } = this.filters;
       const q = new URLSearchParams(status.map((one) => ["status", one]));
-      const from = since === "all" ? "" : new Date(now() - RANGES[since][1] * MINUTE).toISOString();
-      for (const [name, value] of Object.entries({ limit: PAGE, agent, session, from, cursor: this.cursor })) if (value) q.set(name, String(value));
+      const from = since === "all" ? "" : new Date(now() - RANGES[since][1] * MINUTE_MS).toISOString();
+      for (const [name, value] of Object.entries({ limit: SEARCH_PAGE, agent, session, from, cursor: this.cursor })) if (value) q.set(name, String(value));
       const page = await read(`/v1/runs?${q}`);
       if (mine !== this.query) return;
       for (const run of page.runs) this.#learn(run);
@@ -137,7 +137,7 @@ export class Runs {
       (anyStatus || !status.length || status.includes(run.status)) &&
       (!agent || run.agent_id === agent) &&
       (!session || run.session_id === session) &&
-      now() - ms(run.started_at) < RANGES[since][1] * MINUTE &&
+      now() - ms(run.started_at) < RANGES[since][1] * MINUTE_MS &&
       texts.some((text) => text.toLowerCase().includes(q.toLowerCase()))
     );
   }
@@ -154,7 +154,7 @@ export class Runs {
   perMinute() {
     const columns = Array.from({ length: 60 }, () => [0, 0]);
     for (const run of this.known.values()) {
-      const column = columns[59 - Math.floor((now() - ms(run.started_at)) / MINUTE)];
+      const column = columns[59 - Math.floor((now() - ms(run.started_at)) / MINUTE_MS)];
       if (!column) continue;
       column[0] += 1;
       if (run.status === "failed") column[1] += 1;

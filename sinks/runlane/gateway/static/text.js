@@ -34,7 +34,7 @@ export function duration(ms, coarse = false) {
 }
 
 /** A place on the time axis: 0:30, 1:04:00, with `fine` 0:04.304. @param {number} ms @param {boolean} [fine] */
-export function axis(ms, fine = false) {
+export function axisLabel(ms, fine = false) {
   const t = Math.max(0, Math.round(ms));
   const tail = fine || t % SECOND ? `.${String(t % SECOND).padStart(3, "0")}` : "";
   const minutes = Math.floor((t % HOUR) / MINUTE);

@@ -4,7 +4,7 @@ import { segment } from "./api.js";
 import { bar, idle, Overview, roomy, Scale, strip } from "./axis.js";
 import { Grid } from "./grid.js";
 import { count, duration, line, short, shortId } from "./text.js";
-import { icon, statusSign } from "./ui.js";
+import { icon, iconButton, statusSign } from "./ui.js";
 import { html, nothing, render, svg } from "./vendor/lit-html.js";
 
 const LEAST_WINDOW = 20;
@@ -89,12 +89,11 @@ export class Timeline {
     const view = this.window ? new Scale(this.window[0], this.window[1], this.gaps ?? []) : whole;
     const now = live ? asOf - start : Number.NaN;
     const x = (/** @type {number} */ ms, /** @type {string} */ cls) => svg`<line class=${cls} x1="${view.at(ms)}%" x2="${view.at(ms)}%" y1="0" y2="100%"></line>`;
-    const button = (/** @type {string} */ name, /** @type {string} */ symbol, /** @type {() => void} */ act) => html`<button class="icon t wide" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol)}</button>`;
     render(
       html`<section class="records" aria-label="Timeline">
         <div class="over">
           <div class="find"><div><label class="field">${icon("find", "s")}<input type="search" .value=${run.rows.find} placeholder="Find in ${count(run.feed.root.records.length)} records" aria-label="Find in this run" @input=${(/** @type {any} */ e) => run.find(e.target.value)}><kbd class="wide">/</kbd></label>
-            ${button("Open all rows", "next", () => run.toggleAll(true))}${button("Close all rows", "prev", () => run.toggleAll(false))}${button("Show the whole run", "fit", () => this.choose(null))}</div>
+            ${iconButton("Open all rows", "next", () => run.toggleAll(true), "t wide")}${iconButton("Close all rows", "prev", () => run.toggleAll(false), "t wide")}${iconButton("Show the whole run", "fit", () => this.choose(null), "t wide")}</div>
             <div class="colhead wide"><span>Record</span><span class="num">Tokens</span><span class="num">Duration</span></div></div>
           ${this.overview.template(this.strip, whole, view, this.window, now)}
         </div>

@@ -16,10 +16,8 @@ const MARKS = {
   planner_output_rejected: ["say", "Planner output rejected", () => ""],
   "runtime.cancellation_intent": ["s-canceled", "Cancel requested", (p) => str(p.reason)],
 };
-const WAITS = /** @type {Record<string, string>} */ ({ await_confirmation: "Confirmation", await_clarification: "Question", await_questions: "Questions", await_external_tools: "External tools" });
 /** Records that belong to their turn and get no row of their own. */
 const SILENT = ["usage", "run_phase_changed", "transcript_messages_seeded"];
-const ENDS = /** @type {Record<string, Status>} */ ({ success: "completed", failed: "failed", canceled: "canceled" });
 
 /** @param {Record<string, any>} p payload of a usage record */
 const tokensOf = (p) => positive(p.TotalTokens) || positive(p.InputTokens) + positive(p.OutputTokens);
@@ -198,7 +196,7 @@ export class RunTree {
     const items = list(p.Items).map(object);
     const question = str(p.Title) || str(p.Prompt) || str(p.Question) || str(object(list(p.Questions)[0]).Prompt);
     const sum = question || items.map((item) => str(item.ToolName)).join(", ") || str(p.ToolName);
-    const node = this.#node("wait", "wait", WAITS[type] ?? type, sum, { note: "waiting for an answer", end: null, call: str(p.ToolCallID) });
+    const node = this.#node("wait", "wait", type.slice("await_".length).replaceAll("_", " "), sum, { note: "waiting for an answer", end: null, call: str(p.ToolCallID) });
     for (const id of [node.call || node.id, ...items.map((item) => str(item.ToolCallID))]) this.waits.set(id, node);
     return node;
   }
@@ -217,7 +215,8 @@ export class RunTree {
   #finish(type) {
     const { p, time } = this.at;
     const failure = object(p.failure);
-    this.ended = type === "run_suspended" ? "suspended" : (ENDS[str(p.status)] ?? "completed");
+    const status = /** @type {Status} */ (str(p.status));
+    this.ended = type === "run_suspended" ? "suspended" : status === "failed" || status === "canceled" ? status : "completed";
     const sum = this.ended === "suspended" ? many(positive(p.PendingCount), "open item") : str(failure.message) || str(object(p.cancellation).reason);
     const failed = this.ended === "failed";
     if (failed) this.errors += 1;

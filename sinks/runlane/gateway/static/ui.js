@@ -1,11 +1,14 @@
 /** @file What every view uses: icons, status, times, empty states, the keyboard, files and the clipboard. */
 
 import { Problem } from "./api.js";
-import { clock, count, moment, prefs, shortId } from "./text.js";
+import { clock, count, many, moment, prefs, shortId } from "./text.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 /** @param {string} name @param {string} [cls] */
 export const icon = (name, cls = "") => html`<svg class="i ${cls}" aria-hidden="true"><use href=${`#${name}`}></use></svg>`;
+
+/** A button that is only its icon. @param {string} name @param {string} symbol @param {() => void} act @param {string} [cls] */
+export const iconButton = (name, symbol, act, cls = "t") => html`<button class="icon ${cls}" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol, "s")}</button>`;
 
 /** @type {Record<string, string>} */
 export const STATUS = { running: "Running", suspended: "Suspended", failed: "Failed", canceled: "Canceled", completed: "Completed" };
@@ -49,13 +52,13 @@ export const empty = (title, words, more = nothing) => html`<div class="empty"><
 /** What went wrong, and whether trying again can help. @param {unknown} fault @param {() => void} again */
 export function failure(fault, again) {
   const { status, code, retryable } = fault instanceof Problem ? fault : new Problem(0, "internal", true);
-  if (status === 404) return empty("There is no such run", "Either its id is wrong, or it may not be shown to you.");
-  if (status === 410) return empty("This session was purged", "Its runs are gone for good, and its id is never used again.");
-  return empty("Reading failed", html`<code>${code}</code>, ${retryable ? "can be tried again" : "trying again does not help"}`, retryable ? html`<button class="btn" type="button" @click=${again}>Try again</button>` : nothing);
+  if (status === 404) return empty("There is no such run", "Its id is wrong, or it is not for you to see.");
+  if (status === 410) return empty("This session was purged", "Its runs are gone for good.");
+  return empty("Reading failed", html`<code>${code}</code>, ${retryable ? "can be tried again" : "is final"}`, retryable ? html`<button class="btn" type="button" @click=${again}>Try again</button>` : nothing);
 }
 
-/** Placeholder rows, which the style sheet shows only after a moment. @param {string} words */
-export const ghosts = (words) => html`<div class="empty ghosts"><p class="soft">${words}</p><p class="ghost"></p><p class="ghost"></p><p class="ghost"></p></div>`;
+/** A word while something is read, which the style sheet shows only after a moment. @param {string} words */
+export const ghosts = (words) => html`<div class="empty ghosts"><p class="soft">${words}</p></div>`;
 
 /** Save text as a file. @param {string} name @param {BlobPart[]} parts */
 export function save(name, parts) {
@@ -64,6 +67,12 @@ export function save(name, parts) {
   link.download = name.replace(/[^\w.-]+/g, "_").slice(-120);
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** Save records as JSON lines, in the order in which they replay. @param {string} name @param {Rec[]} records */
+export function saveRecords(name, records) {
+  save(`${name}.jsonl`, records.map((record) => `${JSON.stringify(record)}\n`));
+  say(`${many(records.length, "record")} downloaded`, true);
 }
 
 let lastSaid = Number.NEGATIVE_INFINITY;
@@ -76,7 +85,7 @@ export function say(words, asked = false) {
 }
 
 /** @param {string} text @param {string} what */
-export const copy = (text, what) => void navigator.clipboard.writeText(text).then(() => say(`${what} copied`, true), () => say(`The browser refused to copy the ${what}`, true));
+export const copy = (text, what) => void navigator.clipboard.writeText(text).then(() => say(`${what} copied`, true), () => say(`${what} not copied`, true));
 
 const SHEET = [
   "j k=next, previous row", "g G=first, last row", "Enter=open", "Esc=back, close", "/=search", "f=status filter", "n=show newer runs", "← →=close, open a row", "e w=open all, close all", "x=next failure",
@@ -87,6 +96,9 @@ const SAME = { ArrowDown: "j", ArrowUp: "k", Home: "g", End: "G", ArrowLeft: "�
 
 /** What the view in front answers to. @type {{current: Record<string, () => void>}} */
 export const keys = { current: {} };
+
+/** @param {string} where a selector in the view */
+export const focus = (where) => /** @type {HTMLElement | null} */ (document.querySelector(`main ${where}`))?.focus();
 
 /** Keys with what they do, as `j k=move`. @param {string[]} entries */
 export const hints = (entries) => entries.map((entry) => html`<span>${entry.split("=")[0].split(" ").map((key) => html`<kbd>${key}</kbd>`)} ${entry.split("=")[1]}</span>`);

@@ -1,0 +1,142 @@
+"""First rows, the way to the last record, and long tasks while scrolling, of a run of 10,000 records."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.page import scenes
+from tests.page.server import Server
+from tests.page.world import World
+
+RECORDS: Final = 10_000
+ROUNDS: Final = 5
+MOST_FIRST_ROWS_MS: Final = 500
+MOST_END_MS: Final = 3_000
+MOST_TASK_MS: Final = 50
+MOST_ROWS: Final = 120
+_ROW: Final = ".row:not([hidden])"
+# The time origin is the start of the navigation; a row counts once a frame has shown it.
+_WATCH_ROWS: Final = """
+new MutationObserver((_, self) => {
+  if (!document.querySelector('.row:not([hidden])')) return;
+  self.disconnect();
+  requestAnimationFrame(() => requestAnimationFrame(() => { window.firstRows = performance.now() }));
+}).observe(document, { childList: true, subtree: true, attributes: true });
+new PerformanceObserver((list) => (window.tasks ??= []).push(...list.getEntries().map((e) => [e.startTime, e.duration])))
+  .observe({ type: 'longtask', buffered: true });
+"""
+_END: Final = """
+async () => {
+  const from = performance.now();
+  const last = () => [...document.querySelectorAll('.row[aria-selected=true]')].some((r) => r.textContent.includes('Run completed'));
+  while (!last()) {
+    dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true }));
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true }));
+    await new Promise(requestAnimationFrame);
+  }
+  return performance.now() - from;
+}
+"""
+_SCROLL: Final = """
+async () => {
+  const rows = document.querySelector('.rows');
+  const from = performance.now();
+  const frames = [];
+  rows.scrollTop = 0;
+  for (let i = 0; i < 240; i += 1) {
+    const before = performance.now();
+    rows.scrollTop += i % 60 < 40 ? 180 : 6000;
+    await new Promise(requestAnimationFrame);
+    frames.push(performance.now() - before);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return [from, frames];
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PageFigures:
+    """Milliseconds and counts; each the worst of the rounds but for ``median``."""
+
+    first_rows_ms: float
+    first_rows_ms_median: float
+    end_ms: float
+    scroll_long_tasks: int
+    scroll_frame_ms_p95: float
+    rows_in_document: int
+
+    @property
+    def within_bounds(self) -> bool:
+        """Whether the page keeps what it promises."""
+        return (
+            self.first_rows_ms <= MOST_FIRST_ROWS_MS
+            and self.end_ms <= MOST_END_MS
+            and self.scroll_long_tasks == 0
+            and self.rows_in_document <= MOST_ROWS
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    first_rows: float
+    end: float
+    long_tasks: int
+    frames: list[float]
+    rows: int
+
+
+def _round(browser: Browser, url: str) -> _Round:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.add_init_script(_WATCH_ROWS)
+    page = context.new_page()
+    page.goto(url)
+    # End is pressed as soon as there are rows, while the page still reads the rest.
+    page.wait_for_selector(_ROW)
+    end = float(page.evaluate(_END))
+    page.keyboard.press("e")
+    start, frames = page.evaluate(_SCROLL)
+    first = float(page.evaluate("window.firstRows"))
+    found = _Round(first, end, _long_tasks(page, start), frames, page.locator(".row").count())
+    context.close()
+    return found
+
+
+def _long_tasks(page: Page, start: float) -> int:
+    tasks: list[list[float]] = page.evaluate("window.tasks ?? []")
+    return sum(began >= start and took > MOST_TASK_MS for began, took in tasks)
+
+
+def measure() -> PageFigures:
+    """Return the figures of ``ROUNDS`` visits, each with an empty cache."""
+    world = World()
+    scenes.long_run(world, RECORDS)
+    server = Server(world)
+    server.start()
+    try:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            rounds = [_round(browser, f"{server.url}/runs/run_long") for _ in range(ROUNDS)]
+            browser.close()
+    finally:
+        server.stop()
+    frames = [frame for one in rounds for frame in one.frames]
+    return PageFigures(
+        first_rows_ms=round(max(one.first_rows for one in rounds), 1),
+        first_rows_ms_median=round(statistics.median(one.first_rows for one in rounds), 1),
+        end_ms=round(max(one.end for one in rounds), 1),
+        scroll_long_tasks=max(one.long_tasks for one in rounds),
+        scroll_frame_ms_p95=round(statistics.quantiles(frames, n=20)[-1], 1),
+        rows_in_document=max(one.rows for one in rounds),
+    )
+
+
+def report() -> dict[str, float | int | bool]:
+    """Return the figures with the verdict, for JSON."""
+    figures = measure()
+    return asdict(figures) | {"within_bounds": figures.within_bounds}
