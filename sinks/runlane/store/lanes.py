@@ -74,9 +74,9 @@ class LaneReader:
             fields = dict(zip(STATE_COLUMNS, row, strict=True))
             states[fields["lane"]].append(fields)
         limit = max_bytes // _KEY_BYTES + 1
-        keys: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for lane, *key in self._pool.query(_KEYS.format(lanes=listed, limit=limit)):
-            keys[lane].append(tuple(key))
+        keys: dict[str, list[Sequence[Any]]] = defaultdict(list)
+        for row in self._pool.query(_KEYS.format(lanes=listed, limit=limit)):
+            keys[row[0]].append(row)
         loaded = {lane: _whole(lane, states[lane], keys[lane]) for lane in lanes}
         large = [
             lane for lane in lanes if len(keys[lane]) >= limit or loaded[lane].accounted_bytes > max_bytes
@@ -94,18 +94,19 @@ class LaneReader:
         return {lane: _partial(lane, states[lane], counters[lane]) for lane in lanes}
 
 
-def _whole(lane: str, rows: Iterable[Mapping[str, Any]], keys: Sequence[tuple[Any, ...]]) -> LaneState:
+def _whole(lane: str, rows: Iterable[Mapping[str, Any]], keys: Sequence[Sequence[Any]]) -> LaneState:
+    """Build a lane of its states and of its records' keys, which are in the order of ``lane_seq``."""
     session, runs, claim = _newest(rows)
     last_seq: dict[str, int] = {}
     entries: list[tuple[str, str, KeyEntry]] = []
     purged = session is not None and session.purged
-    for run_id, event_key, seq, digest, _ in () if purged else keys:
+    for _, run_id, event_key, seq, digest, _ in () if purged else keys:
         if run_id:
-            last_seq[run_id] = max(seq, last_seq.get(run_id, 0))
+            last_seq[run_id] = seq
             entries.append((run_id, event_key, KeyEntry(seq, bytes.fromhex(digest))))
     return LaneState.restore(
         lane,
-        next_lane_seq=keys[-1][4] + 1 if keys else 1,
+        next_lane_seq=keys[-1][5] + 1 if keys else 1,
         session=session,
         runs=((run, last_seq.get(run.run_id, 0) + 1) for run in runs),
         claim=claim,
