@@ -95,4 +95,4 @@ SELECT
     session_id,
     agent_id
 FROM journal
-WHERE kind = 'answer' AND code != '';
+WHERE kind = 'answer' AND code != '' AND lane NOT IN (SELECT lane FROM v_purged);
