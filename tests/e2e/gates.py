@@ -34,8 +34,8 @@ class Action(StrEnum):
 class Rule:
     """What happens at the ``nth`` call of a port method that is about ``of`` ("" means any).
 
-    A call is about the kind of the block that it inserts, the topic that it sends to, or, once ``poll`` has returned,
-    ``messages``. ``reached`` is made when the rule is obeyed, ``release`` ends a hold.
+    A call is about the kind of the block that it inserts, the topic that it sends to, or, once ``poll`` has
+    returned, ``messages``. ``reached`` is made when the rule is obeyed, ``release`` ends a hold.
     """
 
     call: str

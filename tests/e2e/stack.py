@@ -1,14 +1,15 @@
-"""A whole installation in processes: a database that outlives its owners, owners to kill and freeze, clients, a read API.
+"""A whole installation in processes: a database that outlives its owners, owners to kill and freeze, clients.
 
     with ClickHouse(directory) as clickhouse, World(kafka.bootstrap, clickhouse, directory) as world:
         owner = world.owner()
         async with world.client() as store:
             ...
-        world.settle(owner)
+        owner.stop()
         assert world.verify() == []
 
-A broker and a ``ClickHouse`` serve any number of worlds, each of which has topics and a database of its own. Owners are
-forked from a process that has imported everything, so that one more costs next to nothing. All are ended by their ids.
+A broker and a ``ClickHouse`` serve any number of worlds, each of which has topics and a database of its own.
+Owners are forked from a process that has imported everything, so that one more costs next to nothing. All are
+ended by their ids.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def wait_for(condition: Callable[[], object], what: str, *, seconds: float = PAT
 
 
 class ClickHouse:
-    """The writable endpoint over a directory of the embedded engine, in a process of its own, at one port for good."""
+    """The writable endpoint over a directory of the embedded engine: a process of its own, at one port for good."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -218,10 +219,10 @@ class OwnerProcess:
 
 
 class World:
-    """One installation: its topics on a broker, its database, its read API, and the owners that were started on it.
+    """One installation: its topics on a broker, its database, its read API, and the owners started on it.
 
-    ``window`` is how many insert tokens the journal remembers. ``log`` names an embedded broker, which has no identity
-    of its own; its topics must be there already.
+    ``window`` is how many insert tokens the journal remembers. ``log`` names an embedded broker, which has no
+    identity of its own; its topics must be there already.
     """
 
     def __init__(
@@ -280,7 +281,7 @@ class World:
         config: OwnerConfig | None = None,
         store_seconds: float = 30.0,
     ) -> OwnerProcess:
-        """Start an owner: a member of the group, or with ``direct`` one that takes every partition whoever has it."""
+        """Start an owner: a member of the group, or with ``direct`` one that takes every partition."""
         config = config or OwnerConfig(host_keys=Keyring([HOST_KEY]), receipt_keys=OWNER_KEYS)
         spec = OwnerSpec(
             bootstrap=self.kafka.bootstrap,

@@ -1,4 +1,4 @@
-"""Owners killed at each of their port calls, before and after, on a real Kafka and a database that outlives them.
+"""Owners killed at each of their port calls, before and after, on a real Kafka; the database outlives them.
 
 The list of calls is that of the ports: a port method that no point covers fails the first test.
 """
@@ -16,11 +16,11 @@ from typing import get_type_hints
 
 import pytest
 
+from runlane.contract.signing import Keyring
 from runlane.kafka import Consumer, GroupSettings, Partition
 from runlane.owner.config import OwnerConfig
 from runlane.owner.ports import ClockPort, IdsPort, Ports
 from runlane.owner.stops import StopKind
-from runlane.contract.signing import Keyring
 from tests.e2e.checks import check_acknowledged, check_world
 from tests.e2e.gates import Action, When
 from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, ClickHouse, OwnerProcess, World
@@ -40,8 +40,8 @@ class Point:
     """Where an owner is killed: at the ``nth`` call of a port method, that is about ``of``.
 
     ``takes_over``: the killed owner is the successor of one that was killed before it had sent everything.
-    ``member``: as a member of the group, else with the partitions assigned. ``adopts``: it finds the group's offset
-    past the tip, and adopts that. ``narrow``: with little room.
+    ``member``: as a member of the group, else with the partitions assigned. ``adopts``: it finds the group's
+    offset past the tip, and adopts that. ``narrow``: with little room.
     """
 
     call: str
@@ -91,7 +91,7 @@ COMMIT = (
 POINTS = [(point, when) for point in TAKEOVER + COMMIT for when in point.whens]
 NOT_KILLED_AT = {
     "start_generation": "only repair calls it, while no owner runs",
-    **{name: "it reads this process alone" for name in ("now", "monotonic", "sleep", "nonce", "jitter")},
+    **dict.fromkeys(("now", "monotonic", "sleep", "nonce", "jitter"), "it reads this process alone"),
 }
 
 

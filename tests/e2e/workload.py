@@ -125,13 +125,18 @@ async def work(store: RunStore, ledger: Ledger, *, size: int = 100) -> None:
 
 async def repeat(store: RunStore, ledger: Ledger, *, size: int = 100) -> None:
     """Append again what was acknowledged: each is known and keeps its id."""
-    for (run_id, key), number in list(ledger.records.items()):
-        if key.startswith("note-"):
-            once = (
+    places = [place for place in ledger.records if place[1].startswith("note-")]
+    again = await asyncio.gather(
+        *(
+            store.append_run_record(
                 note(run_id, key, session_id="s", size=size) if run_id.startswith("r-") else note(run_id, key)
             )
-            again = await store.append_run_record(once)
-            assert (int(again.id), again.inserted) == (number, False)
+            for run_id, key in places
+        )
+    )
+    assert [(int(result.id), result.inserted) for result in again] == [
+        (ledger.records[place], False) for place in places
+    ]
 
 
 def send_garbage(kafka: KafkaConfig, topics: Topics) -> None:
