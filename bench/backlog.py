@@ -25,13 +25,14 @@ from runlane.contract.codec import Headers, encode_record, outcome_headers, reco
 from runlane.contract.topics import Topics
 from runlane.kafka import KafkaConfig
 from runlane.owner.journal_store import JournalStore
-from runlane.owner.ports import InsertReport
 from runlane.store import connect, migrate
 from runlane.store.block import SealedBlock
 from runlane.store.engine import ClientPool
+from runlane.store.flight import InsertReport
 from runlane.store.rows import COLUMNS, Columns
+from runlane.store.tables import JOURNAL, ChainTable
 from runlane.store.values import RECORD_COLUMNS, record_of
-from runlane.store.writer import JOURNAL, BlockWriter, ChainTable
+from runlane.store.writer import BlockWriter
 
 LANES: Final = 200
 PARTITIONS: Final = 4

@@ -12,9 +12,9 @@ from runlane.contract.ids import run_lane
 from runlane.contract.partitioner import partition_for
 from runlane.owner.cache import LaneCache
 from runlane.owner.chain import Phase
-from runlane.owner.ports import InsertReport
 from runlane.owner.tasks import Revoked, Task, TaskKind
 from runlane.store.block import SealedBlock
+from runlane.store.flight import InsertReport
 from tests.owner.simulation import commands
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate, Journal

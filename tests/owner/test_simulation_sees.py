@@ -13,11 +13,11 @@ import pytest
 
 from runlane.owner import writing
 from runlane.owner.cache import LaneCache
-from runlane.owner.flight import Flight, Verdict
 from runlane.owner.outbox import Shipment
 from runlane.owner.takeover import Takeover
 from runlane.store.block import BlockHeader, Draft, SealedBlock, part_of, seal
 from runlane.store.chain import ChainTip
+from runlane.store.flight import Flight, Verdict
 from tests.owner.simulation.journal import Journal
 from tests.owner.simulation.system import System
 from tests.owner.simulation.world import World
@@ -29,7 +29,7 @@ SEEDS = range(40)
 def trust_acknowledgements(patch: pytest.MonkeyPatch) -> None:
     judge = Flight.judge
 
-    def trusting(self: Flight, tip: ChainTip, max_execution: float) -> Verdict:
+    def trusting(self: Flight[Any], tip: ChainTip, max_execution: float) -> Verdict:
         return Verdict.MINE if self._acked else judge(self, tip, max_execution)
 
     patch.setattr(Flight, "judge", trusting)

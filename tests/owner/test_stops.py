@@ -16,10 +16,10 @@ from runlane.contract.state import LaneView
 from runlane.owner import drafts
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
-from runlane.owner.ports import InsertReport
 from runlane.owner.repair import repair
 from runlane.owner.stops import ANSWERS, StopKind
 from runlane.store.block import BlockKind, LogId
+from runlane.store.flight import InsertReport
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate
 from tests.owner.simulation.process import Process

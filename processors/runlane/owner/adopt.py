@@ -8,12 +8,12 @@ from runlane.contract.errors import TemporaryError, Unavailable
 from runlane.owner import drafts
 from runlane.owner.config import Bounds
 from runlane.owner.drafts import Adoption, Ownership
-from runlane.owner.flight import Verdict
 from runlane.owner.ports import LogFacts, Ports
 from runlane.owner.stops import StopKind, check_log
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, Draft
 from runlane.store.chain import ChainTip
+from runlane.store.flight import Verdict
 
 _ATTEMPTS = 5
 

@@ -15,8 +15,7 @@ from typing import Final
 from runlane.contract.errors import RunlaneError
 from runlane.kafka import Message
 from runlane.owner.calls import Calls
-from runlane.owner.flight import Verdict
-from runlane.owner.ports import InsertReport, LogShape
+from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.stops import Stop, StopKind
@@ -26,6 +25,7 @@ from runlane.owner.tenure import Tenure
 from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip
+from runlane.store.flight import InsertReport, Verdict
 
 _NEVER: Final = float("inf")
 

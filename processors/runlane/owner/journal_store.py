@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from runlane.contract.decide import LaneState
-from runlane.contract.errors import InsertRefused, InsertUnknown, LateBlock, TooManyParts
 from runlane.contract.state import KeyEntry
-from runlane.owner.ports import InsertReport
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainReader, ChainTip, OutboxPage
 from runlane.store.engine import ClientPool
 from runlane.store.erase import Eraser
+from runlane.store.flight import InsertReport
 from runlane.store.lanes import LaneReader
 from runlane.store.writer import BlockWriter
 
@@ -32,17 +31,7 @@ class JournalStore:
 
     def insert(self, block: SealedBlock, not_after: datetime) -> InsertReport:
         """As ``StorePort.insert``."""
-        try:
-            self._writer.insert(block, not_after)
-        except LateBlock:
-            return InsertReport.LATE
-        except TooManyParts:
-            return InsertReport.BUSY
-        except InsertRefused:
-            return InsertReport.REFUSED
-        except InsertUnknown:
-            return InsertReport.UNKNOWN
-        return InsertReport.ACKED
+        return self._writer.report(block, not_after)
 
     def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
         """As ``StorePort.tips``."""

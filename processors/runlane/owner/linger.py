@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from runlane.contract.errors import RunlaneError
 from runlane.owner.config import Bounds
-from runlane.owner.ports import ClockPort, InsertReport
+from runlane.owner.ports import ClockPort
 from runlane.owner.tasks import Io, Task, TaskKind
+from runlane.store.flight import InsertReport
 
 _CHECK_SECONDS: Final = 1.0
 _FIRST: Final = 0.05

@@ -18,6 +18,7 @@ from runlane.contract.state import KeyEntry
 from runlane.kafka import Polled
 from runlane.store.block import LogId, SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
+from runlane.store.flight import InsertReport
 
 
 class OutTopic(StrEnum):
@@ -60,22 +61,6 @@ class LogFacts:
     high: int
     committed: int | None
     tip_digest: bytes | None
-
-
-class InsertReport(StrEnum):
-    """What an insert said.
-
-    ``ACKED`` does not mean that the block is ours: a losing insert reports success too.
-
-    ``LATE`` wrote nothing. ``BUSY`` (too many parts) wrote nothing. ``REFUSED`` wrote nothing and never will.
-    ``UNKNOWN`` may have written.
-    """
-
-    ACKED = "acked"
-    LATE = "late"
-    BUSY = "busy"
-    REFUSED = "refused"
-    UNKNOWN = "unknown"
 
 
 class StorePort(Protocol):

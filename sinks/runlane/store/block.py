@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from runlane.contract.state import Changes
 from runlane.contract.times import EPOCH, micros
@@ -99,12 +99,44 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class SealedBlock:
-    """A block as it is inserted: one native block of ``columns``, in the order of ``rows.COLUMNS``."""
+class Block:
+    """A block as it is inserted: one native block of ``columns``, in the order of its table's."""
 
     header: BlockHeader
     columns: Columns
+
+
+@dataclass(frozen=True, slots=True)
+class SealedBlock(Block):
+    """A block of the journal, and what it was sealed from."""
+
     draft: Draft
+
+
+class Rows(Protocol):
+    """The rows of a block while they are collected; each is in a lane, but the commit row."""
+
+    @property
+    def rows(self) -> int:
+        """The number of rows so far."""
+        ...
+
+    @property
+    def records(self) -> int:
+        """The number of records so far."""
+        ...
+
+    def add_commit(self, body: str, hashed: bytes, *, kind: str, epoch: int, last: int) -> None:
+        """Add the commit row, the last one."""
+        ...
+
+    def lane_digests(self) -> tuple[tuple[str, bytes], ...]:
+        """Return the digest of each lane's rows, sorted by lane."""
+        ...
+
+    def columns(self) -> Columns:
+        """Return the rows as columns, in the order of the table's."""
+        ...
 
 
 def part_of(time: datetime) -> int:
@@ -117,12 +149,24 @@ def seal(draft: Draft, prev: BlockHeader | None) -> SealedBlock:
 
     The partition value is the one that ``prev`` named; the one named for the next block never falls.
     """
-    number = 0 if prev is None else prev.number + 1
-    part = FIRST_PART if prev is None else prev.next_part
-    builder = RowBuilder((part, draft.partition, draft.generation, number), micros(draft.time))
+    builder = RowBuilder(head_of(draft, prev), micros(draft.time))
     for answer, changes in draft.commands:
         builder.add_command(answer, changes)
     builder.add_states()
+    block = seal_rows(draft, prev, builder, commands=len(draft.commands))
+    return SealedBlock(block.header, block.columns, draft)
+
+
+def head_of(draft: Draft, prev: BlockHeader | None) -> tuple[int, int, int, int]:
+    """Return what is the same in each row of the block after ``prev``: part, partition, generation, number."""
+    number = 0 if prev is None else prev.number + 1
+    part = FIRST_PART if prev is None else prev.next_part
+    return part, draft.partition, draft.generation, number
+
+
+def seal_rows(draft: Draft, prev: BlockHeader | None, builder: Rows, *, commands: int) -> Block:
+    """Seal the rows of a block of any table of chains, in place of ``draft.commands``; as ``seal``."""
+    part, _, _, number = head_of(draft, prev)
     header = BlockHeader(
         partition=draft.partition,
         generation=draft.generation,
@@ -138,7 +182,7 @@ def seal(draft: Draft, prev: BlockHeader | None) -> SealedBlock:
         last=draft.last,
         tip_digest=draft.tip_digest,
         watermark=draft.watermark,
-        commands=len(draft.commands),
+        commands=commands,
         records=builder.records,
         rows=builder.rows + 1,
         time=draft.time,
@@ -151,7 +195,7 @@ def seal(draft: Draft, prev: BlockHeader | None) -> SealedBlock:
     body = header_body(header)
     hashed = hashlib.sha256(body.encode()).digest()
     builder.add_commit(body, hashed, kind=draft.kind, epoch=draft.epoch, last=draft.last)
-    return SealedBlock(_with_hash(header, hashed), builder.columns(), draft)
+    return Block(_with_hash(header, hashed), builder.columns())
 
 
 def header_body(header: BlockHeader) -> str:

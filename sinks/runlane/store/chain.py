@@ -10,6 +10,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from string import Template
 from time import monotonic
 from typing import Any, Final
 
@@ -18,25 +19,26 @@ from runlane.contract.values import CommittedRecord
 from runlane.store.block import BlockHeader, parse_header
 from runlane.store.engine import ClientPool
 from runlane.store.rows import Answer
+from runlane.store.tables import JOURNAL, ChainTable
 from runlane.store.values import RECORD_COLUMNS, instant, record_of, tombstones
 
-_COMMITS: Final = "kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = ''"
+_COMMITS: Final = JOURNAL.commits
 _NOW: Final = "toUnixTimestamp64Micro(now64(6))"
 _END: Final = f"""
 SELECT {_NOW}, groupArray((body, digest))
 FROM (
-    SELECT body, digest FROM journal
-    WHERE {_COMMITS} AND partition = {{partition:UInt32}}
+    SELECT body, digest FROM $table
+    WHERE $commits AND partition = {{partition:UInt32}}
     ORDER BY block DESC LIMIT 1
 )
 """
-_TIPS: Final = f"SELECT {_NOW}, [{{newest}}] FROM journal WHERE {_COMMITS} AND ({{floors}})"
+_TIPS: Final = f"SELECT {_NOW}, [{{newest}}] FROM $table WHERE $commits AND ({{floors}})"
 _QUICK: Final = {"max_threads": 1, "optimize_move_to_prewhere": 0}
 """A narrow read is mostly planning: without these it takes half as long again."""
-_GENERATIONS: Final = "SELECT partition, max(generation) FROM chains GROUP BY partition"
-_HEADERS: Final = f"""
-SELECT body, digest FROM journal
-WHERE {_COMMITS} AND partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{last:UInt64}}
+_GENERATIONS: Final = "SELECT partition, max(generation) FROM $generations GROUP BY partition"
+_HEADERS: Final = """
+SELECT body, digest FROM $table
+WHERE $commits AND partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:UInt64}
 ORDER BY block
 """
 _UNSENT: Final = f"""
@@ -55,11 +57,12 @@ WHERE partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{
     AND kind IN ('answer', 'record')
 ORDER BY block, row
 """
-_FIRST_COMMIT: Final = f"SELECT body, digest FROM journal WHERE {_COMMITS} ORDER BY partition, block LIMIT 1"
+_FIRST_COMMIT: Final = "SELECT body, digest FROM $table WHERE $commits ORDER BY partition, block LIMIT 1"
 _ACTIVE_PARTS: Final = (
     "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = 'journal' AND active"
 )
-_NEXT_GENERATION: Final = "INSERT INTO chains SELECT {partition:UInt32}, {generation:UInt32}, now64(6)"
+_NEXT_GENERATION: Final = "INSERT INTO $generations SELECT {partition:UInt32}, {generation:UInt32}, now64(6)"
+_STATEMENTS: Final = (_END, _TIPS, _GENERATIONS, _HEADERS, _FIRST_COMMIT, _NEXT_GENERATION)
 _BLOCKS_A_PAGE: Final = 500
 
 
@@ -90,15 +93,17 @@ class OutboxPage:
     last_position: int
 
 
-class ChainReader:
-    """Reads the chains of one journal; any number of threads may. Every read may raise ``Unavailable``."""
+class Chains:
+    """Reads the chains of one table; any number of threads may. Every read may raise ``Unavailable``."""
 
-    def __init__(self, pool: ClientPool) -> None:
+    def __init__(self, pool: ClientPool, table: ChainTable = JOURNAL) -> None:
         self._pool = pool
+        names = {"table": table.name, "commits": table.commits, "generations": table.generations}
+        self._sql = {sql: Template(sql).substitute(names) for sql in _STATEMENTS}
 
     def end(self, partition: int) -> ChainEnd:
         """Return the end of a partition's chain; raises ``JournalFault`` for a commit row that can't be read."""
-        time, found = self._timed(_END, {"partition": partition})
+        time, found = self._timed(self._sql[_END], {"partition": partition})
         header = _header(*found[0]) if found else None
         return ChainEnd(self.generations().get(partition, 0), header, time)
 
@@ -106,7 +111,7 @@ class ChainReader:
         """Return, per partition, its newest block numbered at least its floor: the read-back after an insert."""
         newest = ", ".join(f"maxIf((block, digest), partition = {int(p)})" for p in floors)
         spans = " OR ".join(f"(partition = {int(p)} AND block >= {max(0, int(n))})" for p, n in floors.items())
-        time, found = self._timed(_TIPS.format(newest=newest, floors=spans), {})
+        time, found = self._timed(self._sql[_TIPS].format(newest=newest, floors=spans), {})
         generations = self.generations()
         return {
             partition: ChainTip(
@@ -117,12 +122,38 @@ class ChainReader:
 
     def generations(self) -> Mapping[int, int]:
         """Return the current generation of each chain that was ever repaired; the others are at 0."""
-        return {int(partition): int(generation) for partition, generation in self._pool.query(_GENERATIONS)}
+        return {int(partition): int(generation) for partition, generation in self._pool.query(self._sql[_GENERATIONS])}
 
     def headers(self, partition: int, first: int, last: int) -> Sequence[BlockHeader]:
         """Return the commit rows of blocks ``first`` to ``last`` that exist; raises ``JournalFault``."""
-        rows = self._pool.query(_HEADERS, {"partition": partition, "first": first, "last": last})
+        rows = self._pool.query(self._sql[_HEADERS], {"partition": partition, "first": first, "last": last})
         return [_header(body, digest) for body, digest in rows]
+
+    def recorded_partition_count(self) -> int | None:
+        """Return the partition count that the chains were started with, None before the first block."""
+        rows = self._pool.query(self._sql[_FIRST_COMMIT])
+        return _header(*rows[0]).partition_count if rows else None
+
+    def start_generation(self, partition: int, generation: int) -> None:
+        """Write a partition's next chain generation, for ``repair``; the caller sees to it that no owner runs."""
+        self._pool.command(self._sql[_NEXT_GENERATION], {"partition": partition, "generation": generation})
+
+    def _timed(self, sql: str, parameters: Mapping[str, Any]) -> tuple[datetime, Sequence[Any]]:
+        """Return what a query found, and a time of the server's clock that is not after its snapshot.
+
+        The server may take its clock after its snapshot, and what appears between the two would count as absent; but
+        not longer after than the query took.
+        """
+        begun = monotonic()
+        now, found = self._pool.query(sql, parameters, settings=_QUICK)[0]
+        return instant(now) - timedelta(seconds=monotonic() - begun), found
+
+
+class ChainReader(Chains):
+    """Reads the chains of a journal, and what their blocks have to send."""
+
+    def __init__(self, pool: ClientPool) -> None:
+        super().__init__(pool, JOURNAL)
 
     def outbox(self, partition: int, after: int, to: int, max_bytes: int) -> OutboxPage:
         """Return what the blocks that decide positions in (``after``, ``to``] have to send.
@@ -144,28 +175,9 @@ class ChainReader:
         rows = self._pool.query(_OUTBOX, span, raw=("body",))
         return OutboxPage(tuple(self._items(rows, partition)), chosen[-1][1])
 
-    def recorded_partition_count(self) -> int | None:
-        """Return the partition count that the chains were started with, None before the first block."""
-        rows = self._pool.query(_FIRST_COMMIT)
-        return _header(*rows[0]).partition_count if rows else None
-
     def active_parts(self) -> int:
         """Return the number of the journal's active parts."""
         return int(self._pool.query(_ACTIVE_PARTS)[0][0])
-
-    def start_generation(self, partition: int, generation: int) -> None:
-        """Write a partition's next chain generation, for ``repair``; the caller sees to it that no owner runs."""
-        self._pool.command(_NEXT_GENERATION, {"partition": partition, "generation": generation})
-
-    def _timed(self, sql: str, parameters: Mapping[str, Any]) -> tuple[datetime, Sequence[Any]]:
-        """Return what a query found, and a time of the server's clock that is not after its snapshot.
-
-        The server may take its clock after its snapshot, and what appears between the two would count as absent; but
-        not longer after than the query took.
-        """
-        begun = monotonic()
-        now, found = self._pool.query(sql, parameters, settings=_QUICK)[0]
-        return instant(now) - timedelta(seconds=monotonic() - begun), found
 
     def _items(self, rows: Sequence[Sequence[Any]], partition: int) -> Iterator[Answer | CommittedRecord]:
         purged = tombstones(self._pool, partition)

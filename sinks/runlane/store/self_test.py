@@ -13,8 +13,9 @@ from typing import Any, Final
 from runlane.contract.errors import LateBlock, RunlaneError, UnsafeEngine
 from runlane.store.engine import ClientPool
 from runlane.store.rows import COLUMNS, Columns
+from runlane.store.tables import JOURNAL, ChainTable
 from runlane.store.values import instant
-from runlane.store.writer import JOURNAL, BlockWriter, ChainTable
+from runlane.store.writer import BlockWriter
 
 _LARGE_ROWS: Final = 4_000
 _LARGE_BODY: Final = "x" * 2_048

@@ -8,28 +8,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from runlane.contract.errors import InsertRefused, InsertUnknown, LateBlock, RunlaneError, TooManyParts, Unavailable
 from runlane.contract.times import micros
-from runlane.store.block import BlockHeader, SealedBlock
+from runlane.store.block import Block, BlockHeader
 from runlane.store.engine import ClientPool, error_code
-from runlane.store.rows import COLUMNS, Columns
+from runlane.store.flight import InsertReport
+from runlane.store.rows import Columns
+from runlane.store.tables import JOURNAL, ChainTable
 
-if TYPE_CHECKING:
-    from clickhouse_connect.datatypes.base import ClickHouseType
-
-_LOW: Final = "LowCardinality(String)"
-_TYPES: Final = {
-    **dict.fromkeys(("part", "partition", "generation", "row"), "UInt32"),
-    **dict.fromkeys(("block", "lane_seq", "seq", "input_tokens", "output_tokens", "total_tokens"), "UInt64"),
-    **dict.fromkeys(("time", "at", "position", "not_after"), "Int64"),
-    **dict.fromkeys(("kind", "agent_id", "type", "status", "code", "tool", "model"), _LOW),
-    "reply": "Int32",
-}
 _NO_LIMIT_ROWS: Final = 100_000_000
 _NO_LIMIT_BYTES: Final = 100_000_000_000
 _SETTINGS: Final[Mapping[str, Any]] = {
@@ -50,30 +39,6 @@ _REFUSED: Final = frozenset({16, 20, 43, 44, 47, 53, 60, 70, 81, 115, 131, 164, 
 """Codes that say the table or the right to write is wrong: the same insert never succeeds."""
 
 
-@dataclass(frozen=True)
-class ChainTable:
-    """A table of chains: its columns in insert order, ``not_after`` last."""
-
-    name: str
-    columns: tuple[str, ...]
-    types: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The columns that hold integers."""
-        return tuple(name for name in self.columns if "Int" in self.types.get(name, ""))
-
-    @cached_property
-    def column_types(self) -> list[ClickHouseType]:
-        """The driver's types; naming them saves a DESCRIBE an insert."""
-        from clickhouse_connect.datatypes.registry import get_from_name
-
-        return [get_from_name(self.types.get(name, "String")) for name in self.columns]
-
-
-JOURNAL: Final = ChainTable("journal", (*COLUMNS, "not_after"), _TYPES)
-
-
 class BlockWriter:
     """Inserts the blocks of one journal; any number of threads may.
 
@@ -88,7 +53,7 @@ class BlockWriter:
         self._table = table
         self._settings = {**_SETTINGS, "max_execution_time": max_execution_time}
 
-    def insert(self, block: SealedBlock, not_after: datetime) -> None:
+    def insert(self, block: Block, not_after: datetime) -> None:
         """Insert a block under the token of its number, to be refused by the server's clock after ``not_after``.
 
         Returning means that a block of this number is in, not that it is this one. Raises ``LateBlock``,
@@ -96,6 +61,20 @@ class BlockWriter:
         else.
         """
         self.insert_columns(block.columns, self.token(block.header), not_after)
+
+    def report(self, block: Block, not_after: datetime) -> InsertReport:
+        """Insert a block as ``insert`` does; return what that said, whatever it was."""
+        try:
+            self.insert(block, not_after)
+        except LateBlock:
+            return InsertReport.LATE
+        except TooManyParts:
+            return InsertReport.BUSY
+        except InsertRefused:
+            return InsertReport.REFUSED
+        except InsertUnknown:
+            return InsertReport.UNKNOWN
+        return InsertReport.ACKED
 
     def token(self, header: BlockHeader) -> str:
         """Return the insert token of a block's number: journal, partition, chain generation, number."""

@@ -12,9 +12,9 @@ from datetime import datetime
 from runlane.contract.decide import LaneState
 from runlane.contract.state import Changes, KeyEntry
 from runlane.contract.values import CommittedRecord
-from runlane.owner.ports import InsertReport
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
+from runlane.store.flight import InsertReport
 from runlane.store.rows import Answer
 from tests.owner.simulation.world import World
 
