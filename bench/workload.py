@@ -46,13 +46,13 @@ def commands(lanes: int, count: int, *, prefix: str = "run") -> Iterator[tuple[s
 def start(run_id: str) -> StartOneShotRun:
     """Return the start of a run."""
     run = RunStart(run_id=run_id, agent_id=AGENT, started_at=AT)
-    return StartOneShotRun(run, _record(run_id, "start", "run_started", RunStarted().encode()))
+    return StartOneShotRun(run, record(run_id, "start", "run_started", RunStarted().encode()))
 
 
 def append(run_id: str, turn: int) -> AppendRunRecord:
     """Return a run's record of one turn; four kinds follow each other."""
     kind, payload = _payload(turn)
-    return AppendRunRecord(_record(run_id, f"turn-{turn}/{kind}", kind, payload))
+    return AppendRunRecord(record(run_id, f"turn-{turn}/{kind}", kind, payload))
 
 
 def encoded(
@@ -70,7 +70,8 @@ def produced(lane: str, command: Command, number: int, *, partitions: int, repli
     return Produced(partition_for(key, partitions), key, encode_command(command), headers)
 
 
-def _record(run_id: str, key: str, kind: str, payload: bytes) -> RunRecord:
+def record(run_id: str, key: str, kind: str, payload: bytes) -> RunRecord:
+    """Return a record of a run."""
     return RunRecord(
         event_key=key,
         run_id=run_id,
