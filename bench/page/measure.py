@@ -27,15 +27,15 @@ new MutationObserver((_, self) => {
   self.disconnect();
   requestAnimationFrame(() => requestAnimationFrame(() => { window.firstRows = performance.now() }));
 }).observe(document, { childList: true, subtree: true, attributes: true });
-new PerformanceObserver((list) => (window.tasks ??= []).push(...list.getEntries().map((e) => [e.startTime, e.duration])))
+const note = (list) => (window.tasks ??= []).push(...list.getEntries().map((e) => [e.startTime, e.duration]));
+new PerformanceObserver(note)
   .observe({ type: 'longtask', buffered: true });
 """
 _END: Final = """
 async () => {
   const from = performance.now();
-  const last = () => [...document.querySelectorAll('.row[aria-selected=true]')].some((r) => r.textContent.includes('Run completed'));
-  while (!last()) {
-    dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true }));
+  const selected = () => document.querySelector('.row[aria-selected=true]')?.textContent ?? '';
+  while (!selected().includes('Run completed')) {
     document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', bubbles: true }));
     await new Promise(requestAnimationFrame);
   }
@@ -120,7 +120,9 @@ def measure() -> PageFigures:
     server.start()
     try:
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(
+                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+            )
             rounds = [_round(browser, f"{server.url}/runs/run_long") for _ in range(ROUNDS)]
             browser.close()
     finally:

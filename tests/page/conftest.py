@@ -1,4 +1,4 @@
-"""A world, the server that serves it, and pages of a real Chromium, which reports every breach of the policy."""
+"""A world, the server that serves it, and tabs of a real Chromium that tell every breach of the policy."""
 
 from __future__ import annotations
 

@@ -2,89 +2,36 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
+from tests.page.script import Script, says, text, tool_use
 from tests.page.world import Run, World, now
-
-
-def text(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
-    """One transcript message."""
-    return {"role": role, "parts": list(parts), "meta": None}
-
-
-def says(words: str) -> dict[str, Any]:
-    """A text part."""
-    return {"kind": "text", "text": words}
-
-
-class Script:
-    """Appends to a run at moments counted in seconds from its start."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.turn = ""
-
-    def at(self, seconds: float) -> datetime:
-        """The instant `seconds` after the run's start."""
-        return self.run.started_at + timedelta(milliseconds=round(seconds * 1000))
-
-    def put(self, seconds: float, type_: str, payload: Any) -> int:
-        """Append a record."""
-        return self.run.add(type_, payload, at=self.at(seconds), turn=self.turn)
-
-    def call(self, start: float, end: float | None, tool: str, result: str = "", **more: Any) -> str:
-        """Append a tool call and, unless it still runs, its result."""
-        call = f"call_{next(self.run.calls)}"
-        scheduled = {
-            "ToolCallID": call,
-            "ModelToolCallID": f"toolu_{self.run.id[-4:]}{call}",
-            "ToolName": tool,
-            "Payload": more.get("args", {"query": f"service:checkout-api {tool}", "limit": 500}),
-            "Queue": "tools-default",
-            "DisplayHint": more.get("hint", ""),
-        }
-        self.put(start, "tool_call_scheduled", scheduled)
-        if end is not None:
-            self.result(end, call, tool, result, seconds=end - start, failure=more.get("failure"))
-        return call
-
-    def result(self, at: float, call: str, tool: str, result: str, *, seconds: float = 0, failure: Any = None) -> None:
-        """Append a result."""
-        body: dict[str, Any] = {"call_run_id": self.run.id, "tool_call_id": call, "tool_name": tool}
-        body["duration"] = round(seconds * 1e9)
-        if failure:
-            body["failure"] = failure
-        else:
-            body |= {"result_json": {"hits": 3, "summary": result}, "result_preview": result}
-        self.put(at, "tool_result_received", body)
-
-    def think(self, at: float, words: str) -> None:
-        """Append a thinking block."""
-        block = {"Text": words, "Signature": "sig", "Redacted": None, "ContentIndex": 0, "Final": True}
-        self.put(at, "thinking_block", block)
-
-    def say(self, at: float, words: str, *parts: dict[str, Any]) -> None:
-        """Append an assistant message and the transcript that holds it."""
-        self.put(at, "transcript_messages_appended", [text("assistant", *parts, says(words))])
-        self.put(at, "assistant_message", {"Message": words, "Structured": None})
-
-    def usage(self, at: float, tokens: int) -> None:
-        """Append token use."""
-        self.put(at, "usage", {"Model": "m-large", "InputTokens": tokens - 200, "OutputTokens": 200, "TotalTokens": tokens})
-
-
-def tool_use(call: str, run: Run, name: str) -> dict[str, Any]:
-    """The transcript's side of a call."""
-    return {"kind": "tool_use", "id": f"toolu_{run.id[-4:]}{call}", "name": name, "input": {"limit": 500}}
 
 
 def incident(world: World, ago: float = 262) -> Run:
     """A running incident triage: five turns, a failed call, a finished child and one that waits."""
     session = world.session("inc-2291")
-    root = world.run("run_01KP7QW6RCJ5HD", "incident-triage", session=session, started_at=now() - timedelta(seconds=ago), labels={"env": "production", "team": "payments"})
+    root = world.run(
+        "run_01KP7QW6RCJ5HD",
+        "incident-triage",
+        session=session,
+        started_at=now() - timedelta(seconds=ago),
+        labels={"env": "production", "team": "payments"},
+    )
     s = Script(root)
-    s.put(0.1, "transcript_messages_seeded", [text("system", says("You triage incidents.")), text("user", says("Which environment?")), text("assistant", says("Production or staging?")), text("user", says("Production only. Find the cause, propose a fix, and ask before you change anything."))])
+    s.put(
+        0.1,
+        "transcript_messages_seeded",
+        [
+            text("system", says("You triage incidents.")),
+            text("user", says("Which environment?")),
+            text("assistant", says("Production or staging?")),
+            text(
+                "user",
+                says("Production only. Find the cause, propose a fix, and ask before you change anything."),
+            ),
+        ],
+    )
     _scope(s, root)
     _narrow(s, root)
     child = _research(world, s, root)
@@ -104,15 +51,71 @@ def _scope(s: Script, root: Run) -> None:
     s.put(0.2, "planner_note", {"Note": "scope the alert", "Labels": None})
     s.put(0.3, "prompt_rendered", {"PromptID": "triage.system", "Version": "14", "Scope": {}})
     s.put(0.4, "run_phase_changed", {"Phase": "planning"})
-    s.think(4.1, "The page names checkout-api p99 only. First find out whether the rise is real, then what changed.")
+    s.think(
+        4.1,
+        "The page names checkout-api p99 only. First find out whether the rise is real, then what changed.",
+    )
     a = s.call(4.3, 6.2, "metrics.query_range", "p99 checkout-api, 30 min")
     b = s.call(4.3, 4.94, "deploys.list_recent", "3 deploys in 24 h")
-    failure = {"kind": "timeout", "error": {"message": "no answer in 30 s, retryable"}, "recovery": {"action": "replan"}}
-    c = s.call(4.3, 34.4, "logs.search", failure=failure, args={"query": "service:checkout-api level:error", "from": "13:30", "to": "14:02", "shards": "all", "limit": 500})
-    uses = [tool_use(a, root, "metrics.query_range"), tool_use(b, root, "deploys.list_recent"), tool_use(c, root, "logs.search")]
-    s.put(34.4, "transcript_messages_appended", [text("assistant", {"kind": "thinking", "text": "The page names checkout-api p99 only.", "signature": "", "redacted": None, "index": 0, "final": True}, *uses), text("user", *({"kind": "tool_result", "tool_use_id": use["id"], "content": "no answer in 30 s" if use["name"] == "logs.search" else {"hits": 3}, "is_error": use["name"] == "logs.search"} for use in uses))])
+    failure = {
+        "kind": "timeout",
+        "error": {"message": "no answer in 30 s, retryable"},
+        "recovery": {"action": "replan"},
+    }
+    c = s.call(
+        4.3,
+        34.4,
+        "logs.search",
+        failure=failure,
+        args={
+            "query": "service:checkout-api level:error",
+            "from": "13:30",
+            "to": "14:02",
+            "shards": "all",
+            "limit": 500,
+        },
+    )
+    uses = [
+        tool_use(a, root, "metrics.query_range"),
+        tool_use(b, root, "deploys.list_recent"),
+        tool_use(c, root, "logs.search"),
+    ]
+    s.put(
+        34.4,
+        "transcript_messages_appended",
+        [
+            text(
+                "assistant",
+                {
+                    "kind": "thinking",
+                    "text": "The page names checkout-api p99 only.",
+                    "signature": "",
+                    "redacted": None,
+                    "index": 0,
+                    "final": True,
+                },
+                *uses,
+            ),
+            text(
+                "user",
+                *(
+                    {
+                        "kind": "tool_result",
+                        "tool_use_id": use["id"],
+                        "content": "no answer in 30 s" if use["name"] == "logs.search" else {"hits": 3},
+                        "is_error": use["name"] == "logs.search",
+                    }
+                    for use in uses
+                ),
+            ),
+        ],
+    )
     s.usage(38, 6900)
-    s.say(38.2, "p99 rose from 410 ms to 2.9 s at 13:48. One deploy landed just before, build 4472 at 13:46. The log search did not answer within 30 s; I will ask one shard only.")
+    s.say(
+        38.2,
+        "p99 rose from 410 ms to 2.9 s at 13:48. One deploy landed just before, build 4472 at 13:46. "
+        "The log search did not answer within 30 s; I will ask one shard only.",
+    )
 
 
 def _narrow(s: Script, root: Run) -> None:
@@ -129,8 +132,19 @@ def _research(world: World, s: Script, root: Run) -> Run:
     s.put(57.8, "planner_note", {"Note": "look for earlier incidents", "Labels": None})
     s.think(62.5, "Pool exhaustion would explain both. Ask research for earlier incidents")
     call = s.call(63.2, None, "agents.incident_research")
-    s.put(63.4, "child_run_linked", {"ToolName": "agents.incident_research", "ToolCallID": call, "ChildRunID": "run_01KP7QW7P4XN8T", "ChildAgentID": "incident-research"})
-    child = world.run("run_01KP7QW7P4XN8T", "incident-research", session=root.session, parent=root.id, started_at=s.at(63.4))
+    s.put(
+        63.4,
+        "child_run_linked",
+        {
+            "ToolName": "agents.incident_research",
+            "ToolCallID": call,
+            "ChildRunID": "run_01KP7QW7P4XN8T",
+            "ChildAgentID": "incident-research",
+        },
+    )
+    child = world.run(
+        "run_01KP7QW7P4XN8T", "incident-research", session=root.session, parent=root.id, started_at=s.at(63.4)
+    )
     c = Script(child)
     c.turn = "c1"
     c.call(4, 5.6, "runbooks.search", "4 hits")
@@ -152,21 +166,66 @@ def _propose(world: World, s: Script, root: Run) -> None:
     s.think(139.8, "The pool limit is the likely cause. Check it now, then plan the rollback")
     s.call(140, 141.1, "db.pool_stats", "8 of 8 in use, 212 waiting")
     call = s.call(142, None, "agents.change_executor")
-    s.put(142.1, "child_run_linked", {"ToolName": "agents.change_executor", "ToolCallID": call, "ChildRunID": "run_01KP7QW95V1KD0", "ChildAgentID": "change-executor"})
-    child = world.run("run_01KP7QW95V1KD0", "change-executor", session=root.session, parent=root.id, started_at=s.at(142.2))
+    s.put(
+        142.1,
+        "child_run_linked",
+        {
+            "ToolName": "agents.change_executor",
+            "ToolCallID": call,
+            "ChildRunID": "run_01KP7QW95V1KD0",
+            "ChildAgentID": "change-executor",
+        },
+    )
+    child = world.run(
+        "run_01KP7QW95V1KD0", "change-executor", session=root.session, parent=root.id, started_at=s.at(142.2)
+    )
     c = Script(child)
     c.turn = "x1"
-    c.put(2, "policy_decision", {"AllowedTools": ["change.plan", "change.rollback"], "Caps": {}, "Labels": None, "Metadata": None})
+    c.put(
+        2,
+        "policy_decision",
+        {"AllowedTools": ["change.plan", "change.rollback"], "Caps": {}, "Labels": None, "Metadata": None},
+    )
     c.call(2.1, 5.9, "change.plan", "roll back to build 4471, 2 steps")
     c.usage(6, 5116)
-    args = {"service": "checkout-api", "environment": "production", "from_build": 4472, "to_build": 4471, "strategy": "rolling"}
-    c.put(7, "await_confirmation", {"ID": "conf_1", "Title": "Roll back checkout-api to build 4471?", "Prompt": "", "ToolName": "change.rollback", "ToolCallID": "call_5b0", "Payload": args})
+    args = {
+        "service": "checkout-api",
+        "environment": "production",
+        "from_build": 4472,
+        "to_build": 4471,
+        "strategy": "rolling",
+    }
+    c.put(
+        7,
+        "await_confirmation",
+        {
+            "ID": "conf_1",
+            "Title": "Roll back checkout-api to build 4471?",
+            "Prompt": "",
+            "ToolName": "change.rollback",
+            "ToolCallID": "call_5b0",
+            "Payload": args,
+        },
+    )
     c.turn = ""
-    c.put(7.1, "run_suspended", {"SuspensionID": "sus_1", "Version": "v7", "PendingCount": 1, "RequiredTools": ["change.rollback"]})
+    c.put(
+        7.1,
+        "run_suspended",
+        {"SuspensionID": "sus_1", "Version": "v7", "PendingCount": 1, "RequiredTools": ["change.rollback"]},
+    )
     s.usage(151, 14_600)
 
 
-AGENTS = ("support-reply", "invoice-matching", "log-digest", "release-notes", "contract-diff", "schema-review", "research-brief", "access-review")
+AGENTS = (
+    "support-reply",
+    "invoice-matching",
+    "log-digest",
+    "release-notes",
+    "contract-diff",
+    "schema-review",
+    "research-brief",
+    "access-review",
+)
 
 
 def crowd(world: World, many: int = 60) -> None:
@@ -174,7 +233,12 @@ def crowd(world: World, many: int = 60) -> None:
     for i in range(many):
         agent = AGENTS[i % len(AGENTS)]
         session = world.sessions.get(f"tkt-{88400 + i // 2}") or world.session(f"tkt-{88400 + i // 2}")
-        run = world.run(f"run_01KP7Q{i:03d}A0MV{i % 10}T", agent, session=session if i % 5 else None, started_at=now() - timedelta(seconds=40 + i * 55))
+        run = world.run(
+            f"run_01KP7Q{i:03d}A0MV{i % 10}T",
+            agent,
+            session=session if i % 5 else None,
+            started_at=now() - timedelta(seconds=40 + i * 55),
+        )
         s = Script(run)
         s.turn = "t1"
         s.call(1, 3, "kb.search", "4 articles")
@@ -194,10 +258,29 @@ def _finish(s: Script, i: int) -> None:
             s.put(at, "run_completed", {"status": "failed", "phase": "failed", "failure": failure})
         case 6:
             s.run.reason = "user_requested"
-            s.put(at, "run_completed", {"status": "canceled", "phase": "canceled", "cancellation": {"reason": "user_requested"}})
+            s.put(
+                at,
+                "run_completed",
+                {"status": "canceled", "phase": "canceled", "cancellation": {"reason": "user_requested"}},
+            )
         case 7:
-            s.put(at, "await_confirmation", {"ID": "c", "Title": "Three receipts are missing, go on?", "Prompt": "", "ToolName": "t", "ToolCallID": "w", "Payload": {}})
-            s.put(at + 0.1, "run_suspended", {"SuspensionID": "s", "Version": "v7", "PendingCount": 1, "RequiredTools": None})
+            s.put(
+                at,
+                "await_confirmation",
+                {
+                    "ID": "c",
+                    "Title": "Three receipts are missing, go on?",
+                    "Prompt": "",
+                    "ToolName": "t",
+                    "ToolCallID": "w",
+                    "Payload": {},
+                },
+            )
+            s.put(
+                at + 0.1,
+                "run_suspended",
+                {"SuspensionID": "s", "Version": "v7", "PendingCount": 1, "RequiredTools": None},
+            )
         case _:
             s.put(at, "run_completed", {"status": "success", "phase": "completed"})
 
@@ -206,21 +289,32 @@ def long_run(world: World, records: int = 10_000, *, finished: bool = True, id_:
     """A run of exactly `records` records in turns of twenty."""
     session = world.sessions.get("batch") or world.session("batch")
     step = 0.4
-    run = world.run(id_, "batch-worker", session=session, started_at=now() - timedelta(seconds=records * step))
+    run = world.run(
+        id_, "batch-worker", session=session, started_at=now() - timedelta(seconds=records * step)
+    )
     s = Script(run)
     last = records - (1 if finished else 0)
     while len(run.records) < last:
         n = len(run.records)
         s.turn = f"t{n // 20 + 1}"
         at, left = n * step, last - n
-        if n % 20 == 0 or left < 2:
+        if n % 20 in {0, 18} or left < 2:
             s.think(at, f"Consider item {n} of the batch and what it depends on")
-        elif n % 20 == 18:
+        elif n % 20 == 17:
             s.usage(at, 1200 + n % 700)
         elif n % 20 == 19:
-            s.put(at, "assistant_message", {"Message": f"Item {n} is done, next comes {n + 1}", "Structured": None})
+            s.put(
+                at,
+                "assistant_message",
+                {"Message": f"Item {n} is done, next comes {n + 1}", "Structured": None},
+            )
         else:
-            s.call(at, at + step * 1.5, f"batch.{('read', 'check', 'write', 'index')[n // 2 % 4]}", f"item {n} ok")
+            s.call(
+                at,
+                at + step * 1.5,
+                f"batch.{('read', 'check', 'write', 'index')[n // 2 % 4]}",
+                f"item {n} ok",
+            )
     s.turn = ""
     if finished:
         s.put(records * step, "run_completed", {"status": "success", "phase": "completed"})
@@ -233,8 +327,18 @@ def activity(world: World) -> None:
     start = now().replace(second=0, microsecond=0)
     for i, agent in enumerate(AGENTS[:3]):
         for minute in range(10):
-            world.activity.append({
-                "agent_id": agent, "window_start": (start - timedelta(minutes=9 - minute)).isoformat(), "window_seconds": 60,
-                "starts": 3 + (minute * (i + 2)) % 7, "completions": 2 + minute % 3, "failures": int(minute % 4 == i),
-                "running": i, "tokens": 12_000 * (i + 1), "tool_calls": 14, "tool_latency_ms_p50": 180.0 * (i + 1), "tool_latency_ms_p95": 900.0 * (i + 1),
-            })
+            world.activity.append(
+                {
+                    "agent_id": agent,
+                    "window_start": (start - timedelta(minutes=9 - minute)).isoformat(),
+                    "window_seconds": 60,
+                    "starts": 3 + (minute * (i + 2)) % 7,
+                    "completions": 2 + minute % 3,
+                    "failures": int(minute % 4 == i),
+                    "running": i,
+                    "tokens": 12_000 * (i + 1),
+                    "tool_calls": 14,
+                    "tool_latency_ms_p50": 180.0 * (i + 1),
+                    "tool_latency_ms_p95": 900.0 * (i + 1),
+                }
+            )

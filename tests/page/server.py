@@ -62,7 +62,12 @@ class Streams:
         self, records: list[dict[str, Any]], after: int, key: str, run: Run | None
     ) -> AsyncIterator[str]:
         """Head, the records after a cursor, then what comes, with deltas in between."""
-        world, at, lagged, delta = self.world, max(0, after - self.world.rewind), self.world.lagged, len(self.world.deltas)
+        world, at, lagged, delta = (
+            self.world,
+            max(0, after - self.world.rewind),
+            self.world.lagged,
+            len(self.world.deltas),
+        )
         session = None if run else records
         yield "retry: 1000\n\n"
         yield frame("head", {"head": len(records), "status": run.status if run else "active"})
@@ -84,7 +89,9 @@ class Streams:
             if lagged != world.lagged:
                 yield frame("lagged", {})
                 return
-            if session is not None and any(s.purged and s.records is session for s in world.sessions.values()):
+            if session is not None and any(
+                s.purged and s.records is session for s in world.sessions.values()
+            ):
                 yield frame("purged", {})
                 return
             await asyncio.sleep(TICK)
@@ -153,7 +160,7 @@ def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
             if not bearer and not (path.endswith("/stream") and ticket in world.tickets):
                 return problem(401, "unauthorized")
             world.tickets.discard(ticket)
-        response = await proceed(request)
+        response: Response = await proceed(request)
         if policy is not None:
             response.headers["Content-Security-Policy"] = policy
         return response
@@ -175,7 +182,7 @@ def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
 
 def _runs(app: FastAPI, world: World, streams: Streams) -> None:
     @app.get("/v1/runs")
-    async def search(
+    async def search(  # noqa: PLR0917 - FastAPI fills them by name
         status: Annotated[list[str] | None, Query()] = None,
         agent: str = "",
         session: str = "",
@@ -251,7 +258,9 @@ class Server:
     def start(self) -> None:
         """Serve; returns once it does."""
         app = create_app(self.world, self._page, self._policy)
-        config = uvicorn.Config(app, "127.0.0.1", self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=0)
+        config = uvicorn.Config(
+            app, "127.0.0.1", self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=0
+        )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
         self._thread.start()

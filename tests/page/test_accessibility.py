@@ -1,4 +1,4 @@
-"""axe finds nothing, light and dark; the grids have one tab stop; the sheet and the token prompt are dialogs."""
+"""axe finds nothing, light and dark; grids have one tab stop; all is reached without a mouse."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def violations(page: Any) -> list[str]:
         pytest.skip("axe-core is not installed: run npm ci in tests/page")
     page.evaluate(AXE.read_text())
     found: list[str] = page.evaluate(
-        "axe.run().then(r => r.violations.flatMap(v => v.nodes.map(n => `${v.id}: ${n.target} ${n.html.slice(0, 160)} ${n.failureSummary}`)))"
+        """axe.run().then((r) => r.violations.flatMap((v) =>
+             v.nodes.map((n) => `${v.id}: ${n.target} ${n.html.slice(0, 160)} ${n.failureSummary}`)))"""
     )
     return found
 
@@ -47,7 +48,9 @@ def test_the_runs_list(world: World, open_tab: OpenTab, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("tab", ["o", "p", "r"])
-def test_a_run_with_children_and_the_inspector(world: World, open_tab: OpenTab, scheme: str, tab: str) -> None:
+def test_a_run_with_children_and_the_inspector(
+    world: World, open_tab: OpenTab, scheme: str, tab: str
+) -> None:
     root = scenes.incident(world)
     page = open_tab(f"/runs/{root.id}", color_scheme=scheme).page
     settle(page)
@@ -93,7 +96,9 @@ def test_the_sheet_of_keys(world: World, open_tab: OpenTab, scheme: str) -> None
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("path", ["/agents", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"])
-def test_tables_empty_states_and_a_narrow_screen(world: World, open_tab: OpenTab, scheme: str, path: str) -> None:
+def test_tables_empty_states_and_a_narrow_screen(
+    world: World, open_tab: OpenTab, scheme: str, path: str
+) -> None:
     scenes.incident(world)
     scenes.activity(world)
     page = open_tab(path, color_scheme=scheme, viewport={"width": 390, "height": 844}).page

@@ -40,13 +40,18 @@ def test_the_vendored_library_is_the_published_file_with_its_licence_beside_it()
 @pytest.mark.parametrize("path", scripts(), ids=lambda path: path.name)
 def test_a_script_builds_no_markup_and_runs_no_text(path: Path) -> None:
     text = path.read_text()
-    banned = r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|unsafeHTML|srcdoc|setAttribute\(\"(on|style)"
+    banned = (
+        r"innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function|unsafeHTML|srcdoc"
+        r"|setAttribute\(\"(on|style)"
+    )
     assert re.findall(banned, text) == []
 
 
 @pytest.mark.parametrize("path", scripts(), ids=lambda path: path.name)
 def test_a_module_imports_files_of_the_page_only(path: Path) -> None:
-    sources = re.findall(r'^(?:import|export) .*from "([^"]+)"|import\("([^"]+)"\)\.', path.read_text(), re.MULTILINE)
+    sources = re.findall(
+        r'^(?:import|export) .*from "([^"]+)"|import\("([^"]+)"\)\.', path.read_text(), re.MULTILINE
+    )
     named = [one or other for one, other in sources]
     assert all((path.parent / name).is_file() for name in named), named
 
@@ -84,7 +89,12 @@ def test_what_is_served_is_what_is_written_without_comments_and_imports() -> Non
     page = Page()
     served = page.files["app.js"].body.decode()
     written = "".join((STATIC / name).read_text() for name in page.modules())
-    bare = re.sub(r"^\s*//.*$|^import .*$|^export ", "", re.sub(r"/\*\*.*?\*/", "", written, flags=re.DOTALL), flags=re.MULTILINE)
+    bare = re.sub(
+        r"^\s*//.*$|^import .*$|^export ",
+        "",
+        re.sub(r"/\*\*.*?\*/", "", written, flags=re.DOTALL),
+        flags=re.MULTILINE,
+    )
     assert "/**" not in served
     assert re.sub(r"\s", "", served.partition("\n")[2]) == re.sub(r"\s", "", bare)
 
@@ -92,7 +102,12 @@ def test_what_is_served_is_what_is_written_without_comments_and_imports() -> Non
 def test_the_policy_allows_no_inline_script_style_or_foreign_origin() -> None:
     assert "unsafe" not in CONTENT_SECURITY_POLICY
     assert "http" not in CONTENT_SECURITY_POLICY
-    for directive in ("default-src 'none'", "require-trusted-types-for 'script'", "frame-ancestors 'none'", "base-uri 'none'"):
+    for directive in (
+        "default-src 'none'",
+        "require-trusted-types-for 'script'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+    ):
         assert directive in CONTENT_SECURITY_POLICY
 
 

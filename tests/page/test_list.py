@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -14,15 +15,18 @@ from tests.page.world import World
 expect = pytest.importorskip("playwright.sync_api").expect
 
 
-def ids(page) -> list[str]:
+def ids(page: Any) -> list[str]:
     """The run ids in the rows, from top to bottom."""
     found: list[tuple[int, str]] = page.eval_on_selector_all(
-        ".runrow:not([hidden])", "rows => rows.map(row => [Number(row.dataset.at), row.querySelector('.c-id .mono').title])"
+        ".runrow:not([hidden])",
+        "rows => rows.map(row => [Number(row.dataset.at), row.querySelector('.c-id .mono').title])",
     )
     return [run for _, run in sorted(found)]
 
 
-def test_a_row_tells_status_agent_session_duration_tokens_and_last_activity(world: World, open_tab: OpenTab) -> None:
+def test_a_row_tells_status_agent_session_duration_tokens_and_last_activity(
+    world: World, open_tab: OpenTab
+) -> None:
     scenes.incident(world)
     page = open_tab("/").page
     row = page.locator(".runrow", has_text="incident-triage")
@@ -60,7 +64,14 @@ def test_a_row_changes_in_place_when_its_run_ends(world: World, open_tab: OpenTa
     order = ids(page)
     row = page.locator(".runrow", has=page.locator(f"[title='{run.id}']"))
     expect(row).to_contain_text("Running")
-    run.add("run_completed", {"status": "failed", "phase": "failed", "failure": {"message": "gave up", "kind": "internal", "retryable": True}})
+    run.add(
+        "run_completed",
+        {
+            "status": "failed",
+            "phase": "failed",
+            "failure": {"message": "gave up", "kind": "internal", "retryable": True},
+        },
+    )
     expect(row).to_contain_text("Failed")
     expect(row).to_contain_text("internal: gave up")
     assert ids(page) == order
@@ -146,7 +157,9 @@ def test_a_thousand_runs_stay_on_few_elements_and_are_read_in_pages(world: World
     assert page.locator(".runrow").count() <= 120
 
 
-def test_when_the_gateway_is_gone_the_screen_stays_and_says_so(world: World, server: Server, open_tab: OpenTab) -> None:
+def test_when_the_gateway_is_gone_the_screen_stays_and_says_so(
+    world: World, server: Server, open_tab: OpenTab
+) -> None:
     scenes.crowd(world, 5)
     page = open_tab("/").page
     expect(page.locator(".conn")).to_have_text("Live")

@@ -12,6 +12,7 @@ import pytest
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
+from tests.page.script import Script
 from tests.page.server import Server
 from tests.page.world import Run, World
 
@@ -28,7 +29,7 @@ def records(page: Any) -> list[dict[str, Any]]:
 
 def work(run: Run, many: int, pause: float = 0.0) -> None:
     """Append some tool calls."""
-    script = scenes.Script(run)
+    script = Script(run)
     for _ in range(many):
         at = (time.time() - run.started_at.timestamp()) if run.started_at else 0
         script.call(at, at + 0.01, "step.do", f"step {len(run.records)}")
@@ -37,7 +38,10 @@ def work(run: Run, many: int, pause: float = 0.0) -> None:
 
 def labels(page: Any) -> list[str]:
     """Names of the rows from top to bottom."""
-    rows = page.eval_on_selector_all(".row:not([hidden])", "rows => rows.map(r => [Number(r.dataset.at), r.querySelector('.lbl').textContent])")
+    rows = page.eval_on_selector_all(
+        ".row:not([hidden])",
+        "rows => rows.map(r => [Number(r.dataset.at), r.querySelector('.lbl').textContent])",
+    )
     return [label for _, label in sorted(rows)]
 
 
@@ -50,7 +54,7 @@ def run(world: World) -> Run:
 def test_records_appear_as_they_are_committed(run: Run, open_tab: OpenTab) -> None:
     page = open_tab(RUN).page
     expect(page.locator(".conn")).to_have_text("Live")
-    script = scenes.Script(run)
+    script = Script(run)
     call = script.call(1, None, "search.web")
     row = page.locator(".row.tool")
     expect(row).to_contain_text("search.web")
@@ -93,7 +97,9 @@ def test_timers_stop_while_the_truth_is_unknown(run: Run, server: Server, open_t
 
 
 @pytest.mark.parametrize("fault", ["rewind", "skip", "lag"])
-def test_a_careless_server_shows_no_hole_and_no_double(world: World, run: Run, open_tab: OpenTab, fault: str) -> None:
+def test_a_careless_server_shows_no_hole_and_no_double(
+    world: World, run: Run, open_tab: OpenTab, fault: str
+) -> None:
     page = open_tab(RUN).page
     expect(page.locator(".conn")).to_have_text("Live")
     if fault == "rewind":
@@ -121,7 +127,9 @@ def test_catching_up_counts_down_to_live(world: World, run: Run, server: Server,
     assert records(page) == run.records
 
 
-def test_text_being_written_is_marked_until_its_record_is_stored(world: World, run: Run, open_tab: OpenTab) -> None:
+def test_text_being_written_is_marked_until_its_record_is_stored(
+    world: World, run: Run, open_tab: OpenTab
+) -> None:
     page = open_tab(RUN).page
     expect(page.locator(".conn")).to_have_text("Live")
     world.delta(run, "The cause ")
@@ -131,13 +139,13 @@ def test_text_being_written_is_marked_until_its_record_is_stored(world: World, r
     expect(draft.locator("rect.b-draft")).to_have_count(1)
     page.keyboard.press("c")
     expect(page.locator(".body.draft")).to_contain_text("being written, not stored yet")
-    scenes.Script(run).say(3, "The cause is known")
+    Script(run).say(3, "The cause is known")
     expect(page.locator(".body.draft")).to_have_count(0)
     expect(page.locator(".msg .text")).to_have_text("The cause is known")
 
 
 def test_the_output_of_a_running_call_shows_in_its_row(world: World, run: Run, open_tab: OpenTab) -> None:
-    script = scenes.Script(run)
+    script = Script(run)
     call = script.call(1, None, "shell.run")
     page = open_tab(RUN).page
     expect(page.locator(".conn")).to_have_text("Live")
@@ -191,13 +199,16 @@ def test_selection_open_rows_and_window_stay_while_records_come(world: World, op
 def test_a_child_run_shows_inline_as_it_happens(world: World, run: Run, open_tab: OpenTab) -> None:
     page = open_tab(RUN).page
     expect(page.locator(".conn")).to_have_text("Live")
-    script = scenes.Script(run)
+    script = Script(run)
     call = script.call(1, None, "agents.helper")
     child = world.run("run_child", "helper", session=run.session, parent=run.id)
-    run.add("child_run_linked", {"ToolName": "agents.helper", "ToolCallID": call, "ChildRunID": child.id, "ChildAgentID": "helper"})
+    run.add(
+        "child_run_linked",
+        {"ToolName": "agents.helper", "ToolCallID": call, "ChildRunID": child.id, "ChildAgentID": "helper"},
+    )
     row = page.locator(".row.child")
     expect(row).to_contain_text("helper")
-    scenes.Script(child).call(0.1, 0.2, "inner.look", "found")
+    Script(child).call(0.1, 0.2, "inner.look", "found")
     inner = page.locator(".row", has_text="inner.look")
     expect(inner).to_have_attribute("aria-level", "2")
     child.add("run_completed", {"status": "success", "phase": "completed"})
@@ -209,10 +220,13 @@ def test_a_child_run_shows_inline_as_it_happens(world: World, run: Run, open_tab
 def test_without_a_session_run_and_child_have_a_stream_each(world: World, open_tab: OpenTab) -> None:
     run = world.run("run_alone", "one-shot")
     child = world.run("run_alone_child", "helper", parent=run.id)
-    run.add("child_run_linked", {"ToolName": "t", "ToolCallID": "c", "ChildRunID": child.id, "ChildAgentID": "helper"})
+    run.add(
+        "child_run_linked",
+        {"ToolName": "t", "ToolCallID": "c", "ChildRunID": child.id, "ChildAgentID": "helper"},
+    )
     page = open_tab("/runs/run_alone").page
     expect(page.locator(".conn")).to_have_text("Live")
-    scenes.Script(child).call(0.1, 0.2, "inner.look", "found")
+    Script(child).call(0.1, 0.2, "inner.look", "found")
     expect(page.locator(".row", has_text="inner.look")).to_be_visible()
     child.add("run_completed", {"status": "success", "phase": "completed"})
     run.add("run_completed", {"status": "success", "phase": "completed"})
@@ -233,7 +247,9 @@ def test_an_unknown_run_says_no_more_than_a_hidden_one(open_tab: OpenTab) -> Non
     expect(page.locator(".empty")).to_contain_text("There is no such run")
 
 
-def test_with_tokens_each_stream_takes_a_ticket_of_its_own(world: World, run: Run, server: Server, open_tab: OpenTab) -> None:
+def test_with_tokens_each_stream_takes_a_ticket_of_its_own(
+    world: World, run: Run, server: Server, open_tab: OpenTab
+) -> None:
     world.token = "viewer-secret"
     page = open_tab(RUN).page
     expect(page.locator("#signin")).to_be_visible()

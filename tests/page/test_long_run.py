@@ -9,6 +9,7 @@ import pytest
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
+from tests.page.script import Script, says, text
 from tests.page.world import World
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -54,10 +55,17 @@ def test_a_link_leads_to_a_record_deep_inside(page: Any, open_tab: OpenTab) -> N
 
 def test_the_conversation_holds_a_window_of_messages(world: World, open_tab: OpenTab) -> None:
     run = world.run("run_chatty", "talker", session=world.session("chat"))
-    script = scenes.Script(run)
+    script = Script(run)
     for n in range(900):
         script.turn = f"t{n}"
-        script.put(n, "transcript_messages_appended", [scenes.text("user", scenes.says(f"question {n}")), scenes.text("assistant", scenes.says(f"answer {n}"))])
+        script.put(
+            n,
+            "transcript_messages_appended",
+            [
+                text("user", says(f"question {n}")),
+                text("assistant", says(f"answer {n}")),
+            ],
+        )
     script.turn = ""
     script.put(900, "run_completed", {"status": "success", "phase": "completed"})
     page = open_tab("/runs/run_chatty?view=conversation").page

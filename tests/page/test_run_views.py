@@ -11,9 +11,11 @@ import pytest
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
+from tests.page.script import Script
 from tests.page.world import Run, World
 
 expect = pytest.importorskip("playwright.sync_api").expect
+SHEET = "j k g G Enter Esc / f n ← → e w x a u o p r t c 0 + - [ ] . y d ?"
 BIG = "123456789012345678901234567890.5000"
 
 
@@ -36,7 +38,13 @@ def test_the_header_tells_status_timer_and_facts(page: Any) -> None:
     expect(page.locator(".title .st")).to_contain_text("Running planning")
     expect(page.locator(".timer")).to_have_text(re.compile(r"4m \d\ds"))
     facts = page.locator(".facts")
-    for text in ("inc-2291", "60,300 + 23,516 in children", "14, 1 failed", "2, 1 waiting", "env=production team=payments"):
+    for text in (
+        "inc-2291",
+        "60,300 + 23,516 in children",
+        "14, 1 failed",
+        "2, 1 waiting",
+        "env=production team=payments",
+    ):
         expect(facts).to_contain_text(text)
 
 
@@ -58,7 +66,9 @@ def test_turns_calls_waits_and_children_are_rows_with_bars(page: Any) -> None:
 def test_search_and_kinds_narrow_the_rows_keep_ancestors_and_live_in_the_address(page: Any) -> None:
     page.keyboard.press("/")
     page.keyboard.type("postmortem 118")
-    expect(page.locator(".row:not([hidden]) .lbl")).to_have_text(["Turn 3", "incident-research", "docs.fetch"])
+    expect(page.locator(".row:not([hidden]) .lbl")).to_have_text(
+        ["Turn 3", "incident-research", "docs.fetch"]
+    )
     expect(page).to_have_url(re.compile("find=postmortem"))
     page.locator(".find input").fill("")
     page.get_by_role("button", name=re.compile("^Errors")).click()
@@ -105,14 +115,16 @@ def test_dragging_the_overview_zooms_and_0_resets(page: Any) -> None:
 
 def test_hours_of_waiting_are_folded_into_a_marked_break(world: World, open_tab: OpenTab) -> None:
     run = world.run("run_idle", "patient", started_at=scenes.now() - scenes.timedelta(hours=5))
-    script = scenes.Script(run)
+    script = Script(run)
     script.call(0, 40, "first.step", "ok")
     script.call(4 * 3600, 4 * 3600 + 40, "last.step", "ok")
     script.put(4 * 3600 + 41, "run_completed", {"status": "success", "phase": "completed"})
     page = open_tab("/runs/run_idle").page
     expect(page.locator(".folded")).to_have_count(1)
     expect(page.locator(".map")).to_contain_text("3h 59m")
-    width = float(page.locator(".row", has_text="first.step").locator("rect.b-tool").get_attribute("width").rstrip("%"))
+    width = float(
+        page.locator(".row", has_text="first.step").locator("rect.b-tool").get_attribute("width").rstrip("%")
+    )
     assert width > 30
 
 
@@ -128,17 +140,21 @@ def test_the_inspector_follows_the_row_and_shows_overview_payload_and_raw(page: 
     expect(inspector.get_by_role("tab", selected=True)).to_have_text("Payload")
     expect(inspector.locator("pre")).to_have_count(2)
     page.keyboard.press("r")
-    assert inspector.locator("pre").all_inner_texts() == [json.dumps(r, ensure_ascii=False, separators=(",", ":")) for r in root.records[10:12]]
+    assert inspector.locator("pre").all_inner_texts() == [
+        json.dumps(r, ensure_ascii=False, separators=(",", ":")) for r in root.records[10:12]
+    ]
 
 
 def test_payload_is_laid_out_with_every_number_as_it_was_written(world: World, root: Run, page: Any) -> None:
-    text = '{"a":{},"n":%s,"list":[1,2.0,"x\\u0041"],"e":[]}' % BIG
+    text = f'{{"a":{{}},"n":{BIG},"list":[1,2.0,"x\\u0041"],"e":[]}}'
     root.add("custom_type", text)
     expect(page.locator(".facts")).to_contain_text("Records53")
     page.keyboard.press("G")
     page.keyboard.press("p")
     pre = page.locator(".insp pre")
-    expect(pre).to_have_text('{\n  "a": {},\n  "n": %s,\n  "list": [\n    1,\n    2.0,\n    "x\\u0041"\n  ],\n  "e": []\n}' % BIG)
+    expect(pre).to_have_text(
+        f'{{\n  "a": {{}},\n  "n": {BIG},\n  "list": [\n    1,\n    2.0,\n    "x\\u0041"\n  ],\n  "e": []\n}}'
+    )
     page.locator(".insp .btn", has_text="Copy").click()
     expect(page.locator("#said")).to_have_text("payload copied")
     assert page.evaluate("navigator.clipboard.readText()") == text
@@ -215,7 +231,9 @@ def test_the_theme_follows_the_system_and_can_be_switched(root: Run, open_tab: O
 
 
 @pytest.mark.parametrize(("motion", "animation"), [("reduce", "none"), ("no-preference", "blink")])
-def test_the_caret_stands_still_where_motion_is_unwanted(world: World, root: Run, open_tab: OpenTab, motion: str, animation: str) -> None:
+def test_the_caret_stands_still_where_motion_is_unwanted(
+    world: World, root: Run, open_tab: OpenTab, motion: str, animation: str
+) -> None:
     page = open_tab(f"/runs/{root.id}?view=conversation", reduced_motion=motion).page
     expect(page.locator(".conn")).to_have_text("Live")
     world.delta(root, "Interim")
@@ -240,7 +258,9 @@ def test_on_a_narrow_screen_the_record_lies_over_the_page(root: Run, open_tab: O
 def test_a_suspended_run_names_the_one_that_continues_it(world: World, open_tab: OpenTab) -> None:
     session = world.session("talk")
     first = world.run("run_first", "asker", session=session)
-    first.add("run_suspended", {"SuspensionID": "s", "Version": "v7", "PendingCount": 1, "RequiredTools": None})
+    first.add(
+        "run_suspended", {"SuspensionID": "s", "Version": "v7", "PendingCount": 1, "RequiredTools": None}
+    )
     world.run("run_second", "asker", session=session, predecessor="run_first")
     page = open_tab("/runs/run_first").page
     link = page.locator(".facts a", has_text="run_second")
@@ -260,6 +280,6 @@ def test_the_sheet_lists_every_key_and_closes(page: Any) -> None:
     page.keyboard.press("?")
     sheet = page.locator("#sheet")
     expect(sheet).to_be_visible()
-    assert sheet.locator("kbd").all_inner_texts() == "j k g G Enter Esc / f n ← → e w x a u o p r t c 0 + - [ ] . y d ?".split()
+    assert sheet.locator("kbd").all_inner_texts() == SHEET.split(" ")
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()

@@ -1,4 +1,4 @@
-"""A store in memory that a test scripts while browsers watch it: runs, sessions, records, deltas, activity."""
+"""A store in memory that a test scripts while browsers watch it."""
 
 from __future__ import annotations
 
@@ -167,7 +167,11 @@ class World:
         labels = given.get("labels") or {}
         run = Run(self, id_, agent, given.get("session"), given.get("parent", ""), started, labels)
         self.runs[id_] = run
-        start = {"parent_run_id": run.parent, "predecessor_run_id": given.get("predecessor", ""), "labels": labels}
+        start = {
+            "parent_run_id": run.parent,
+            "predecessor_run_id": given.get("predecessor", ""),
+            "labels": labels,
+        }
         run.add("run_started", {key: value for key, value in start.items() if value}, at=started)
         run.updated_at = started
         return run

@@ -1,8 +1,8 @@
 """The web page: one document for every address of it, and its files under a name made of their content.
 
-The page is written as plain ES modules and needs no build. When the process starts, its modules are joined in
-the order of their imports and lose their comments, as are its style sheets: a browser then makes five requests,
-and 40 kB compressed hold all of it.
+The page is written as plain ES modules and needs no build. When the process starts, its modules are joined
+in the order of their imports and lose their comments, as are its style sheets: a browser then makes four
+requests, and 40 kB compressed hold all of it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,13 @@ class Page:
     def _script(self) -> str:
         """Return one module that does what all of them do; no two of them use a name twice at their top."""
         modules = self.modules()
-        library = {part for name in modules for names, source in self._imports(name) if source == LIBRARY for part in names.split(", ")}
+        library = {
+            part
+            for name in modules
+            for names, source in self._imports(name)
+            if source == LIBRARY
+            for part in names.split(", ")
+        }
         bodies = [_EXPORT.sub("", _IMPORT.sub("", (self._root / name).read_text())) for name in modules]
         head = f'import {{ {", ".join(sorted(library))} }} from "./{LIBRARY}";\n'
         return head + "".join(_bare(body) for body in bodies)
