@@ -9,7 +9,7 @@ from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import ClockPort, IdsPort, LogPort, Ports, StorePort
 from runlane.owner.repair import Repaired, repair
 from runlane.owner.shared import Stats
-from runlane.owner.stops import ANSWERS, Stop, StopKind
+from runlane.store.stops import ANSWERS, Stop, StopKind
 
 __all__ = [
     "ANSWERS",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runlane.contract.errors import TemporaryError, Unavailable
-from runlane.owner import drafts
-from runlane.owner.config import Bounds
-from runlane.owner.drafts import Adoption, Ownership
-from runlane.owner.ports import LogFacts, Ports
-from runlane.owner.stops import StopKind, check_log
+from runlane.owner.config import LOGIC_VERSION, Bounds
+from runlane.owner.drafts import survey
+from runlane.owner.ports import Ports
 from runlane.owner.writing import Writer
+from runlane.store import drafts
 from runlane.store.block import BlockHeader, Draft
 from runlane.store.chain import ChainTip
+from runlane.store.drafts import Adoption, Ownership
 from runlane.store.flight import Verdict
+from runlane.store.stops import LogFacts, StopKind, check_log
 
 _ATTEMPTS = 5
 
@@ -39,7 +40,7 @@ def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
     """
     for _ in range(_ATTEMPTS):
         begun = ports.clock.monotonic()
-        found = drafts.survey(ports, partition)
+        found = survey(ports, partition)
         head = found.end.header
         tip_offset = drafts.NOTHING_DECIDED if head is None else head.last - head.base
         facts = ports.log.facts(partition, tip_offset)
@@ -52,6 +53,7 @@ def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
             generation=found.end.generation,
             epoch=1 if head is None else head.epoch + 1,
             nonce=ports.ids.nonce(),
+            logic_version=LOGIC_VERSION,
             partition_count=found.partition_count,
         )
         # The offset first: a group that still has members refuses it, and then nothing is written.

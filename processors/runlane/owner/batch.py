@@ -6,7 +6,6 @@ to be ours drops all lanes of the partition, so that what was decided for nothin
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,19 +22,9 @@ from runlane.kafka import Message
 from runlane.owner.intake import Request, subject
 from runlane.store.rows import Answer
 
-TIP_DIGEST_BYTES: Final = 16
 _ANSWER_BYTES: Final = 400
 
 Decide = Callable[[LaneView, Command, Meta], Decision]
-
-
-def message_digest(key: bytes | None, value: bytes | None) -> bytes:
-    """Return the digest by which the message at a chain's tip is known again."""
-    digest = hashlib.blake2b(digest_size=TIP_DIGEST_BYTES)
-    for part in (key, value):
-        digest.update(b"-" if part is None else b"%d:" % len(part))
-        digest.update(part or b"")
-    return digest.digest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,10 @@ class Calls:
         """Make port calls in a worker, with back-off until they succeed; go on with their result."""
         self._shared.io.submit(self._task(TaskKind.READ, call, then))
 
+    def ask_log(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> None:
+        """Do the same with calls of the log, which may take long while a broker is away."""
+        self._shared.io.submit(self._task(TaskKind.LOG, call, then))
+
     def insert(self, call: Callable[[Ports], Any], then: Callable[[Any], None]) -> Task:
         """Return the task of one attempt to write a block; it takes one of the owner's slots."""
         return self._task(TaskKind.INSERT, call, then)

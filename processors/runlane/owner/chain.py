@@ -18,7 +18,6 @@ from runlane.owner.calls import Calls
 from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
-from runlane.owner.stops import Stop, StopKind
 from runlane.owner.takeover import Claim, Takeover
 from runlane.owner.tasks import Task
 from runlane.owner.tenure import Tenure
@@ -26,6 +25,7 @@ from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip
 from runlane.store.flight import InsertReport, Verdict
+from runlane.store.stops import Stop, StopKind
 
 _NEVER: Final = float("inf")
 

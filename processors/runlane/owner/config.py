@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from runlane.contract.signing import Keyring
-from runlane.owner.stops import StopKind
+from runlane.store.stops import StopKind
 
 LOGIC_VERSION: Final = 1
 """Raised with each change of ``decide`` that decides a command differently."""

@@ -20,7 +20,6 @@ from runlane.owner.linger import Linger
 from runlane.owner.ports import ClockPort, IdsPort, LogShape
 from runlane.owner.readback import ReadBacks
 from runlane.owner.shared import Shared, Stats
-from runlane.owner.stops import Stop
 from runlane.owner.tasks import (
     Assigned,
     Done,
@@ -33,6 +32,7 @@ from runlane.owner.tasks import (
     TaskKind,
 )
 from runlane.owner.watch import LogWatch
+from runlane.store.stops import Stop
 
 _SLICE: Final = 64
 

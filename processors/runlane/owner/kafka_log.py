@@ -19,9 +19,9 @@ from runlane.kafka import (
     Polled,
     Producer,
 )
-from runlane.owner.batch import message_digest
-from runlane.owner.ports import LogFacts, LogShape, Outgoing, OutTopic
-from runlane.store.block import LogId
+from runlane.owner.ports import LogShape, Outgoing, OutTopic
+from runlane.store.block import LogId, message_digest
+from runlane.store.stops import LogFacts
 
 _LINGER_MS: Final = 1.0
 _FETCH_WAIT_MS: Final = 5

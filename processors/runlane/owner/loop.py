@@ -58,7 +58,7 @@ class Loop:
         self._stopping = threading.Event()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        workers = {TaskKind.INSERT: inserts, TaskKind.TIPS: 1, TaskKind.READ: _READERS}
+        workers = {TaskKind.INSERT: inserts, TaskKind.TIPS: 1, TaskKind.LOG: 1, TaskKind.READ: _READERS}
         self._threads = [
             threading.Thread(target=self._guard, args=(self._work, kind), name=f"owner-{kind}", daemon=True)
             for kind, count in workers.items()

@@ -16,7 +16,7 @@ from runlane.owner.core import Core
 from runlane.owner.loop import Loop
 from runlane.owner.ports import Ports
 from runlane.owner.shared import Stats
-from runlane.owner.stops import Stop
+from runlane.store.stops import Stop
 
 
 class SystemClock:

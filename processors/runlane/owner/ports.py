@@ -19,6 +19,7 @@ from runlane.kafka import Polled
 from runlane.store.block import LogId, SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.flight import InsertReport
+from runlane.store.stops import LogFacts
 
 
 class OutTopic(StrEnum):
@@ -47,20 +48,6 @@ class LogShape:
     log: LogId
     partitions: int
     reply_partitions: int
-
-
-@dataclass(frozen=True, slots=True)
-class LogFacts:
-    """What the log says about one partition.
-
-    ``committed`` and ``tip_digest`` are None where there is none.
-    """
-
-    log: LogId
-    low: int
-    high: int
-    committed: int | None
-    tip_digest: bytes | None
 
 
 class StorePort(Protocol):

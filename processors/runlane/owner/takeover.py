@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from runlane.owner import drafts
 from runlane.owner.calls import Calls
 from runlane.owner.config import LOGIC_VERSION
-from runlane.owner.drafts import Adoption, Ownership, Survey
-from runlane.owner.ports import LogFacts
+from runlane.owner.drafts import Survey, survey
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
-from runlane.owner.stops import Stop, check_before_claim, check_log
 from runlane.owner.writing import Writer
+from runlane.store import drafts
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
 from runlane.store.chain import OutboxPage
+from runlane.store.drafts import Adoption, Ownership
+from runlane.store.stops import LogFacts, Stop, check_before_claim, check_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class Takeover:
     def begin(self) -> None:
         """Read the chain's end and what the log is."""
         begun = self._shared.clock.monotonic()
-        self._calls.read(
-            lambda ports: drafts.survey(ports, self._partition), lambda found: self._surveyed(found, begun)
+        self._calls.ask_log(
+            lambda ports: survey(ports, self._partition), lambda found: self._surveyed(found, begun)
         )
 
     def committed(self, claim: Claim, block: SealedBlock) -> None:
@@ -80,14 +80,14 @@ class Takeover:
         self.end_seen = (header.generation, header.hash)
         if header.kind is BlockKind.ADOPT:
             offset = header.last + 1 - header.base
-            self._calls.read(
+            self._calls.ask_log(
                 lambda ports: ports.log.force_offset(self._partition, offset),
                 lambda _: self._resend(claim, header, header.watermark),
             )
             return
         self._shared.stats.claims += 1
         tip_offset = header.last - header.base
-        self._calls.read(
+        self._calls.ask_log(
             lambda ports: ports.log.facts(self._partition, tip_offset),
             lambda facts: self._checked(claim, header, facts),
         )
@@ -117,6 +117,7 @@ class Takeover:
             generation=found.end.generation,
             epoch=1 if head is None else head.epoch + 1,
             nonce=self._shared.ids.nonce(),
+            logic_version=LOGIC_VERSION,
             partition_count=found.partition_count,
         )
         writer = Writer(self._shared.bounds, head, proof=found.end.time, proven_at=begun)

@@ -21,6 +21,7 @@ class TaskKind(StrEnum):
 
     INSERT = "insert"
     TIPS = "tips"
+    LOG = "log"
     READ = "read"
 
 

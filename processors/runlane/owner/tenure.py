@@ -10,13 +10,13 @@ from runlane.owner import drafts
 from runlane.owner.calls import Calls
 from runlane.owner.deciding import Deciding
 from runlane.owner.intake import Intake
-from runlane.owner.ports import LogFacts, LogShape
+from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
-from runlane.owner.stops import Stop, StopKind
 from runlane.owner.takeover import Claim, Host
 from runlane.store.block import SealedBlock
 from runlane.store.rows import Answer
+from runlane.store.stops import LogFacts, Stop, StopKind
 
 _NEVER = float("inf")
 
@@ -82,7 +82,7 @@ class Tenure:
         self._held.extend(self._deciding.feed(messages))
         if self._held:
             expected = self._deciding.next_offset
-            self._calls.read(
+            self._calls.ask_log(
                 lambda ports: ports.log.facts(self._partition, -1),
                 lambda facts: self._judge_hole(facts, expected),
             )

@@ -30,7 +30,7 @@ class LogWatch:
         """Ask when it is time."""
         if not self._asking and now >= self._next:
             self._asking = True
-            self._io.submit(Task(TaskKind.READ, lambda ports: ports.log.shape(), self._told, self._failed))
+            self._io.submit(Task(TaskKind.LOG, lambda ports: ports.log.shape(), self._told, self._failed))
 
     def wake_at(self) -> float:
         """Return when ``tick`` is due, by the monotonic clock."""
