@@ -20,17 +20,18 @@ class Bounds:
 
     ``not_after`` and ``max_execution`` are of the server's clock: how long a block may wait before it is
     inserted, and how long one insert may run. A chain's end read more than ``proof_age`` ago is read again
-    before a block is dated.
+    before a block is dated. ``batch_bytes``, ``pending_bytes`` and ``outbox_bytes`` bound each partition,
+    ``cache_bytes`` the owner.
     """
 
     inserts_in_flight: int = 2
     batch_commands: int = 2_000
-    batch_bytes: int = 8 * MIB
+    batch_bytes: int = 4 * MIB
     batch_seconds: float = 0.05
-    pending_bytes: int = 16 * MIB
-    outbox_bytes: int = 32 * MIB
+    pending_bytes: int = 4 * MIB
+    outbox_bytes: int = 8 * MIB
     page_bytes: int = 4 * MIB
-    cache_bytes: int = 256 * MIB
+    cache_bytes: int = 128 * MIB
     lane_bytes: int = 16 * MIB
     load_lanes: int = 256
     not_after: float = 60.0
