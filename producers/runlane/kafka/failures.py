@@ -26,6 +26,9 @@ _NO_TOPIC: Final = frozenset(
 _TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 _FATAL: Final = frozenset({KafkaError._FATAL, KafkaError._FENCED})  # noqa: SLF001
 
+_MEANINGS: Final = {KafkaError.UNKNOWN_MEMBER_ID: "the group has members, and this is not one of them"}
+"""What an operator is told beside the error's name, where that says little."""
+
 
 def kafka_error(exception: KafkaException) -> KafkaError | None:
     """Return the error inside ``exception``, None where the library gave only a text."""
@@ -44,8 +47,9 @@ def to_error(error: KafkaError | KafkaException | None, doing: str, *, topic: st
         error = kafka_error(error)
     if error is None:
         return Unavailable(f"{doing} failed")
-    text = f"{doing} failed: {error.name()}"
     code = error.code()
+    meaning = f" ({_MEANINGS[code]})" if code in _MEANINGS else ""
+    text = f"{doing} failed: {error.name()}{meaning}"
     if error.fatal() or code in _FATAL:
         return FatalKafkaError(text)
     if code in _NO_TOPIC:
