@@ -20,10 +20,10 @@ from runlane.owner.journal_store import JournalStore
 from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import Ports
-from runlane.owner.stops import StopKind
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool, connect
 from runlane.store.migrate import migrate
+from runlane.store.stops import StopKind
 from tests.owner.simulation.clients import HOST_KEYS, RECEIPT_KEYS, Script
 
 TOPICS = Topics(partitions=2)

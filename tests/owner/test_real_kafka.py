@@ -14,7 +14,7 @@ from runlane.kafka import Admin, KafkaConfig
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
 from runlane.owner.config import Bounds
-from runlane.owner.stops import StopKind
+from runlane.store.stops import StopKind
 from tests.harness.kafka import Kafka, new_topic_prefix
 from tests.owner.simulation.clients import agent_session, one_shot
 from tests.owner.stack import (

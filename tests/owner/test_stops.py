@@ -13,13 +13,13 @@ from runlane.contract.commands import Command
 from runlane.contract.decide import Decision, Meta, decide
 from runlane.contract.errors import Unavailable
 from runlane.contract.state import LaneView
-from runlane.owner import drafts
+from runlane.owner import takeover
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
 from runlane.owner.repair import repair
-from runlane.owner.stops import ANSWERS, StopKind
 from runlane.store.block import BlockKind, LogId
 from runlane.store.flight import InsertReport
+from runlane.store.stops import ANSWERS, StopKind
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate
 from tests.owner.simulation.process import Process
@@ -165,7 +165,7 @@ def test_a_chain_decided_by_newer_logic_is_a_stop_before_anything_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as newer:
-        newer.setattr(drafts, "LOGIC_VERSION", 99)
+        newer.setattr(takeover, "LOGIC_VERSION", 99)
         system = settled_system()
     blocks = len(system.journal.chain(0))
     owner = restart(system)

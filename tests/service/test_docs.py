@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import pytest
 
-from runlane.owner.stops import ANSWERS
 from runlane.service.cli import checks
 from runlane.service.cli.main import COMMANDS, cli
 from runlane.service.exits import Exit
 from runlane.service.settings import Settings
+from runlane.store.stops import ANSWERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

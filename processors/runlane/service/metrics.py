@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 from runlane.owner.chain import Phase
 from runlane.owner.owner import Owner
 from runlane.owner.shared import Stats
-from runlane.owner.stops import StopKind
+from runlane.store.stops import StopKind
 
 COUNTERS: Final = {
     "commands": "Commands decided, committed and answered.",

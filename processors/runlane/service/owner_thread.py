@@ -19,11 +19,11 @@ from runlane.owner.journal_store import JournalStore
 from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import Ports
-from runlane.owner.stops import Stop
 from runlane.service.health import Progress, Pulse
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool
 from runlane.store.search import refresh_search
+from runlane.store.stops import Stop
 
 _HELD: Final = frozenset({Phase.WAITING, Phase.TAKING, Phase.OPEN, Phase.STOPPED})
 _LOOK_SECONDS: Final = 1.0

@@ -22,6 +22,7 @@ from runlane.store.rows import Answer, Columns, RowBuilder
 FIRST_PART: Final = 0
 """The ClickHouse partition value of block 0, whatever its time."""
 NO_HASH: Final = b""
+TIP_DIGEST_BYTES: Final = 16
 
 
 class BlockKind(StrEnum):
@@ -137,6 +138,15 @@ class Rows(Protocol):
     def columns(self) -> Columns:
         """Return the rows as columns, in the order of the table's."""
         ...
+
+
+def message_digest(key: bytes | None, value: bytes | None) -> bytes:
+    """Return the digest by which the message at a chain's tip is known again."""
+    digest = hashlib.blake2b(digest_size=TIP_DIGEST_BYTES)
+    for part in (key, value):
+        digest.update(b"-" if part is None else b"%d:" % len(part))
+        digest.update(part or b"")
+    return digest.digest()
 
 
 def part_of(time: datetime) -> int:

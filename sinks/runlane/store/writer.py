@@ -11,7 +11,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from runlane.contract.errors import InsertRefused, InsertUnknown, LateBlock, RunlaneError, TooManyParts, Unavailable
+from runlane.contract.errors import (
+    InsertRefused,
+    InsertUnknown,
+    LateBlock,
+    RunlaneError,
+    TooManyParts,
+    Unavailable,
+)
 from runlane.contract.times import micros
 from runlane.store.block import Block, BlockHeader
 from runlane.store.engine import ClientPool, error_code

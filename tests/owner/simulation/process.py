@@ -18,7 +18,6 @@ from runlane.owner.batch import Decide
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
 from runlane.owner.ports import (
-    LogFacts,
     LogShape,
     Outgoing,
     Ports,
@@ -27,6 +26,7 @@ from runlane.owner.tasks import Event, Fetched, FetchFailed, Task, run
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.flight import InsertReport
+from runlane.store.stops import LogFacts
 from tests.owner.simulation.broker import Broker
 from tests.owner.simulation.journal import InsertFate, Journal
 from tests.owner.simulation.world import START, World

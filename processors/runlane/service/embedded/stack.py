@@ -16,7 +16,6 @@ from runlane.gateway import Access, Role, Token, create_app
 from runlane.gateway.auth import LOOPBACK_HOSTS
 from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
 from runlane.owner.config import OwnerConfig
-from runlane.owner.stops import StopKind
 from runlane.service.api_server import ApiServer
 from runlane.service.embedded.folder import ENGINE_FOLDER, DataFolder, Secrets
 from runlane.service.owner_thread import OwnerParts, OwnerThread
@@ -26,6 +25,7 @@ from runlane.store.endpoint import Endpoint, EndpointConfig
 from runlane.store.engine import ClientPool, connect, connection_string
 from runlane.store.migrate import migrate
 from runlane.store.self_test import self_test
+from runlane.store.stops import StopKind
 
 _HOST: Final = "127.0.0.1"
 _CLUSTER: Final = "embedded"
