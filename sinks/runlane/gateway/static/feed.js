@@ -90,7 +90,8 @@ export class Feed {
     root.large = page.next_cursor !== "";
     await this.#ingest(root, page);
     this.#touch();
-    void this.#load(root, root.large);
+    // The first rows are shown before the rest is read.
+    soon(() => setTimeout(() => void this.#load(root, root.large)));
   }
 
   close() {

@@ -26,7 +26,7 @@ export const sessionHref = (id) => `/?session=${encodeURIComponent(id)}&since=al
 export function spark(pairs) {
   const peak = Math.max(1, ...pairs.map(([all]) => all));
   const column = (/** @type {number} */ n, /** @type {number} */ i, /** @type {string} */ cls) => svg`<rect class=${cls} x=${i * 5} y=${30 - (n / peak) * 28} width="4" height=${(n / peak) * 28}></rect>`;
-  return html`<svg width=${pairs.length * 5} height="30" role="img" aria-label="Started by minute: ${pairs.at(-1)?.[0]} now, ${peak} at the peak">${pairs.map(([all, failed], i) => [column(all, i, "b-turn"), column(failed, i, "b-err")])}</svg>`;
+  return html`<svg width=${pairs.length * 5} height="30" role="img" aria-label="Starts: ${pairs.at(-1)?.[0]} now, ${peak} at the peak">${pairs.map(([all, failed], i) => [column(all, i, "b-turn"), column(failed, i, "b-err")])}</svg>`;
 }
 
 export class ListView {

@@ -60,8 +60,9 @@ export function moment(ms) {
 /** The time of day in the chosen zone. @param {number} ms @param {boolean} [fine] */
 export const clock = (ms, fine = false) => moment(ms).slice(11, fine ? 23 : 19);
 
+const grouped = new Intl.NumberFormat("en-US");
 /** @param {number} n */
-export const count = (n) => n.toLocaleString("en-US");
+export const count = (n) => grouped.format(n);
 
 /** A count in at most four signs: 940, 6.9k, 1.2M. @param {number} n */
 export const short = (n) => (n < 1000 ? String(n) : n < 1e6 ? `${(n / 1000).toFixed(n < 1e5 ? 1 : 0)}k` : `${(n / 1e6).toFixed(1)}M`);
