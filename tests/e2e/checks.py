@@ -1,4 +1,4 @@
-"""What must hold after any fault: the journal is sound; topics say what it says, however often they say it."""
+"""What must hold after any fault: the journal is sound, and the topics say what it says, however often."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ def check_world(world: World) -> None:
     check_records(world)
 
 
-def check_acknowledged(world: World, ledger: Ledger) -> None:
+def check_acknowledged(world: World, *ledgers: Ledger) -> None:
     """Each acknowledged record is there once, under the id that was told; each call was resolved once."""
-    assert ledger.faults == []
-    assert ledger.resolved == ledger.asked
+    told: dict[tuple[str, str], int] = {}
+    for ledger in ledgers:
+        assert ledger.faults == []
+        assert ledger.resolved == ledger.asked
+        told |= ledger.records
     rows = world.pool.query(
         "SELECT run_id, event_key, seq FROM journal WHERE kind = 'record' AND run_id != ''"
     )
     stored = Counter((run_id, key) for run_id, key, _ in rows)
     assert set(stored.values()) == {1}
-    assert {(run_id, key): int(seq) for run_id, key, seq in rows} == ledger.records
+    assert {(run_id, key): int(seq) for run_id, key, seq in rows} == told
 
 
 def check_positions(world: World) -> None:

@@ -62,7 +62,7 @@ def main(spec: OwnerSpec, control: Connection) -> None:
     gated_store: Any = Gate(store, spec.rules)
     owner = Owner(spec.config, Ports(gated_log, gated_store, SystemClock(), SystemIds()))
     signal.signal(signal.SIGTERM, lambda *_: owner.stop())
-    threading.Thread(target=_serve, args=(owner, control), daemon=True).start()
+    threading.Thread(target=_serve, args=(owner, gated_log, control), daemon=True).start()
     try:
         owner.run()
     finally:
@@ -70,17 +70,19 @@ def main(spec: OwnerSpec, control: Connection) -> None:
         pool.close()
 
 
-def _serve(owner: Owner, control: Connection) -> None:
+def _serve(owner: Owner, log: Gate, control: Connection) -> None:
     """Answer the test's questions until it goes away; then nobody is left to own for."""
     try:
         while True:
-            control.send(_answer(owner, control.recv()))
+            control.send(_answer(owner, log, control.recv()))
     except (EOFError, OSError):
         owner.stop()
 
 
-def _answer(owner: Owner, question: str) -> Any:
+def _answer(owner: Owner, log: Gate, question: str) -> Any:
     match question:
+        case "fetched":
+            return log.fetched
         case "phases":
             return {partition: str(phase) for partition, phase in owner.phases().items()}
         case "stops":

@@ -66,7 +66,7 @@ def wait_for(condition: Callable[[], object], what: str, *, seconds: float = PAT
 
 
 class ClickHouse:
-    """The writable endpoint over a directory of the embedded engine: a process of its own, at one port for good."""
+    """The writable endpoint over a directory of the embedded engine, a process of its own at one port."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -170,7 +170,7 @@ class OwnerProcess:
         return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
     def ask(self, question: str) -> Any:
-        """Return ``phases``, ``stops``, ``stats``, ``cached_bytes`` or ``peak_rss`` of the living owner."""
+        """Return ``phases``, ``stops``, ``stats``, ``fetched``, ``cached_bytes`` or ``peak_rss``."""
         self._control.send(question)
         assert self._control.poll(PATIENCE), f"the owner does not answer: {self.output.read_text()}"
         return self._control.recv()

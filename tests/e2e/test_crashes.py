@@ -5,11 +5,8 @@ The list of calls is that of the ports: a port method that no point covers fails
 
 from __future__ import annotations
 
-import asyncio
 import signal
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import get_type_hints
@@ -20,11 +17,11 @@ from runlane.contract.signing import Keyring
 from runlane.kafka import Consumer, GroupSettings, Partition
 from runlane.owner.config import OwnerConfig
 from runlane.owner.ports import ClockPort, IdsPort, Ports
-from runlane.owner.stops import StopKind
-from tests.e2e.checks import check_acknowledged, check_world
+from runlane.store.stops import StopKind
+from tests.e2e.checks import check_acknowledged, check_outcomes, check_world
 from tests.e2e.gates import Action, When
 from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, ClickHouse, OwnerProcess, World
-from tests.e2e.workload import Ledger, repeat, send_garbage, work
+from tests.e2e.workload import clients, send_garbage
 from tests.harness.kafka import Kafka
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.guarantee("G1")]
@@ -108,31 +105,6 @@ def world(kafka_broker: Kafka, clickhouse: ClickHouse, tmp_path: Path) -> Iterat
         yield made
 
 
-@contextmanager
-def clients(world: World, *, size: int = 100) -> Iterator[Ledger]:
-    """Let clients work beside what the body does; when it ends they have been answered."""
-    failures: list[BaseException] = []
-    ledger = Ledger()
-
-    async def all_of_it() -> None:
-        async with world.client() as store:
-            await work(store, ledger, size=size)
-            await repeat(store, ledger, size=size)
-
-    def run() -> None:
-        try:
-            asyncio.run(all_of_it())
-        except BaseException as failure:  # noqa: BLE001 - the test's thread raises it
-            failures.append(failure)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    yield ledger
-    thread.join()
-    if failures:
-        raise failures[0]
-
-
 def killed_by_itself(owner: OwnerProcess) -> bool:
     """Wait for an owner's end; return whether a rule ended it."""
     owner.wait_until_dead()
@@ -148,7 +120,7 @@ def test_an_owner_killed_at_a_port_call_loses_and_doubles_nothing(
     bounds = NARROW if point.narrow else FAST
     rule = world.rule(call=point.call, when=when, action=Action.KILL, nth=point.nth, of=point.of)
     send_garbage(world.kafka, world.topics)
-    with clients(world, size=1_000 if point.narrow else 100) as ledger:
+    with clients(world.client, size=1_000 if point.narrow else 100) as ledger:
         if point.takes_over:
             leave_something_unsent(world)
         if point.adopts:
@@ -161,6 +133,8 @@ def test_an_owner_killed_at_a_port_call_loses_and_doubles_nothing(
     healer.stop()
     check_acknowledged(world, ledger)
     check_world(world)
+    if (point.call, point.nth, when) == ("commit", 1, When.BEFORE):
+        assert max(check_outcomes(world).values()) > 1, "what no offset was committed for is sent again"
 
 
 def leave_something_unsent(world: World) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -50,8 +52,12 @@ def end_of(run_id: str, session_id: str = "") -> RunRecord:
 
 @dataclass
 class Ledger:
-    """What was acknowledged: record ids by run and event key; how often each operation was resolved."""
+    """What was acknowledged: record ids by run and event key; how often each operation was resolved.
 
+    ``prefix`` sets the names of its sessions and runs apart.
+    """
+
+    prefix: str = ""
     records: dict[tuple[str, str], int] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
     resolved: Counter[str] = field(default_factory=Counter)
@@ -113,30 +119,58 @@ async def purged(store: RunStore, ledger: Ledger, session_id: str) -> None:
 async def work(store: RunStore, ledger: Ledger, *, size: int = 100) -> None:
     """Everything at once: a session with two runs, sessionless runs, a purged session."""
     asyncio.get_running_loop().set_exception_handler(ledger.hear)
-    await ledger.ask("create s", store.create_session("s", AT))
+    named = ledger.prefix
+    session = f"{named}s"
+    await ledger.ask(f"create {session}", store.create_session(session, AT))
     await asyncio.gather(
-        session_run(store, ledger, "s", "r-0", size),
-        session_run(store, ledger, "s", "r-1", size),
-        one_shot(store, ledger, "o-0"),
-        one_shot(store, ledger, "o-1"),
-        purged(store, ledger, "p"),
+        session_run(store, ledger, session, f"{named}r-0", size),
+        session_run(store, ledger, session, f"{named}r-1", size),
+        one_shot(store, ledger, f"{named}o-0"),
+        one_shot(store, ledger, f"{named}o-1"),
+        purged(store, ledger, f"{named}p"),
     )
 
 
 async def repeat(store: RunStore, ledger: Ledger, *, size: int = 100) -> None:
     """Append again what was acknowledged: each is known and keeps its id."""
     places = [place for place in ledger.records if place[1].startswith("note-")]
-    again = await asyncio.gather(
-        *(
-            store.append_run_record(
-                note(run_id, key, session_id="s", size=size) if run_id.startswith("r-") else note(run_id, key)
-            )
-            for run_id, key in places
-        )
-    )
+    notes = [
+        note(run_id, key, session_id=f"{ledger.prefix}s", size=size)
+        if run_id.startswith(f"{ledger.prefix}r-")
+        else note(run_id, key)
+        for run_id, key in places
+    ]
+    again = await asyncio.gather(*(store.append_run_record(record) for record in notes))
     assert [(int(result.id), result.inserted) for result in again] == [
         (ledger.records[place], False) for place in places
     ]
+
+
+@contextmanager
+def clients(store: Callable[[], RunStore], *, prefix: str = "", size: int = 100) -> Iterator[Ledger]:
+    """Let clients work beside what the body does; when it ends they have been answered."""
+    failures: list[BaseException] = []
+    ledger = Ledger(prefix)
+
+    async def all_of_it() -> None:
+        async with store() as opened:
+            await work(opened, ledger, size=size)
+            await repeat(opened, ledger, size=size)
+
+    def run() -> None:
+        try:
+            asyncio.run(all_of_it())
+        except BaseException as failure:  # noqa: BLE001 - the test's thread raises it
+            failures.append(failure)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield ledger
+    finally:
+        thread.join()
+    if failures:
+        raise failures[0]
 
 
 def send_garbage(kafka: KafkaConfig, topics: Topics) -> None:
