@@ -103,10 +103,15 @@ class Chain:
         if sender is not None:
             sender.tick(now)
 
-    def wake_at(self, now: float) -> float:
-        """Return when ``tick`` or an attempt is due, by the monotonic clock."""
+    def wake_at(self, now: float, *, full: bool) -> float:
+        """Return when ``tick`` or an attempt is due, by the monotonic clock.
+
+        With ``full`` no insert can begin: a block to be inserted is not due then.
+        """
         writer, sender = self._writer, self._sender
-        retry = _NEVER if writer is None else writer.retry_due()
+        flight = None if writer is None else writer.flight
+        held = flight is None or (full and flight.sends)
+        retry = _NEVER if writer is None or held else writer.retry_due()
         send = _NEVER if sender is None else sender.wake_at(now)
         return min(self._wake_at, self._calls.wake_at(), retry, send)
 

@@ -114,11 +114,13 @@ class Core:
 
     def wake_at(self) -> float:
         """Return when ``step`` is due without an event, by the monotonic clock; infinity for never."""
-        now = self._shared.clock.monotonic()
-        times = [chain.wake_at(now) for chain in self._chains.values()]
+        now, chains = self._shared.clock.monotonic(), self._chains.values()
+        # While every slot is taken, it is an insert's end that lets a waiting block go on, not a time.
+        full = self._inserting >= self._shared.bounds.inserts_in_flight
+        times = [chain.wake_at(now, full=full) for chain in chains]
         times += [self._shared.eraser.wake_at(), self._linger.wake_at(), self._watch.wake_at()]
-        if self._linger.seconds:
-            times += [chain.lingers_until(self._linger.seconds) for chain in self._chains.values()]
+        if self._linger.seconds and not full:
+            times += [chain.lingers_until(self._linger.seconds) for chain in chains]
         return min(times)
 
     def _log_seen(self, shape: LogShape) -> None:
