@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from runlane.client.continuation import ContinuedRun, prepare_continuation, start_prepared
     from runlane.client.endpoints import Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
     from runlane.client.http_reader import HttpReader
+    from runlane.client.kafka_memory import KafkaMemory
     from runlane.client.kafka_transport import KafkaTransport
     from runlane.client.memory import MemoryStore
     from runlane.client.memory_events import MemoryEvents
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from runlane.client.store import RunStore
     from runlane.client.stream_sink import KafkaStreamSink
     from runlane.client.sync import SyncRunStore
+    from runlane.client.sync_memory import SyncMemory
     from runlane.client.sync_run import SyncRun
     from runlane.client.transport import Letter, Listener, Transport
 
@@ -41,6 +43,7 @@ _MODULES = {
     "FixedEndpoints": "endpoints",
     "HostKey": "connection",
     "HttpReader": "http_reader",
+    "KafkaMemory": "kafka_memory",
     "KafkaStreamSink": "stream_sink",
     "KafkaTarget": "endpoints",
     "KafkaTransport": "kafka_transport",
@@ -53,6 +56,7 @@ _MODULES = {
     "PromptRef": "prompts",
     "Run": "run",
     "RunStore": "store",
+    "SyncMemory": "sync_memory",
     "SyncRun": "sync_run",
     "SyncRunStore": "sync",
     "Tokens": "connection",
@@ -74,6 +78,7 @@ __all__ = [
     "FixedEndpoints",
     "HostKey",
     "HttpReader",
+    "KafkaMemory",
     "KafkaStreamSink",
     "KafkaTarget",
     "KafkaTransport",
@@ -86,6 +91,7 @@ __all__ = [
     "PromptRef",
     "Run",
     "RunStore",
+    "SyncMemory",
     "SyncRun",
     "SyncRunStore",
     "Tokens",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from runlane.client.exchange import Exchange
 from runlane.client.options import ClientOptions
-from runlane.contract.commands import Command
+from runlane.client.transport import Sent
 from runlane.contract.errors import ContractError, ErrorInfo, OutOfOrder, RunlaneError, from_info
 from runlane.contract.outcomes import Result
 
@@ -29,7 +29,7 @@ class Asking:
         self._exchange = exchange
         self._options = options
 
-    async def result(self, lane: str, command: Command, trip: Trip) -> Result:
+    async def result(self, lane: str, command: Sent, trip: Trip) -> Result:
         """Return the result; raises the error of the outcome once it is permanent or the time is over."""
         failures = 0
         while True:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from runlane.client.transport import Sent
 from runlane.contract.commands import (
     AppendRunRecord,
     ClaimRun,
-    Command,
     CreateSession,
     EndSession,
     EnsureRunSuspension,
@@ -22,21 +22,22 @@ from runlane.contract.commands import (
     StartOneShotRun,
     StartRootRun,
 )
+from runlane.contract.memory import AppendMemory, DeleteMemory
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def operation(command: Command) -> str:
+def operation(command: Sent) -> str:
     """Return the operation's name as a method of the store has it: ``append_run_record``."""
     return _WORD_START.sub("_", type(command).__name__).lower()
 
 
-def describe(command: Command) -> str:
+def describe(command: Sent) -> str:
     """Return the operation and what it is about: ``append_run_record of 'k' in run 'r'``."""
     return f"{operation(command)} {_subject(command)}"
 
 
-def _subject(command: Command) -> str:
+def _subject(command: Sent) -> str:
     match command:
         case AppendRunRecord(record=record):
             return f"of {record.event_key!r} in run {record.run_id!r}" if record is not None else "of nothing"
@@ -53,6 +54,8 @@ def _subject(command: Command) -> str:
             | RecordRunTerminal()
             | EnsureRunTerminal()
             | EnsureRunSuspension()
+            | AppendMemory()
+            | DeleteMemory()
         ):
             return f"of run {command.run_id!r}"
         case _:

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from runlane.client.describe import describe
 from runlane.client.options import ClientOptions
 from runlane.client.room import Room
-from runlane.client.transport import Letter, Transport
-from runlane.contract.commands import Command
+from runlane.client.transport import Letter, Sent, Transport
 from runlane.contract.errors import (
     ContractError,
     OutcomeUnknown,
@@ -69,7 +68,7 @@ class Exchange:
                 entry.answer.set_exception(self._no_answer(entry, "the store was closed"))
 
     async def ask(
-        self, lane: str, command: Command, deadline: float, *, on_sent: Callable[[], None] | None = None
+        self, lane: str, command: Sent, deadline: float, *, on_sent: Callable[[], None] | None = None
     ) -> Outcome:
         """Return the command's outcome, whatever it says; ``on_sent`` is called once the first bytes are off.
 

@@ -16,6 +16,7 @@ from runlane.client.endpoints import Api
 from runlane.client.options import ClientOptions
 from runlane.contract.errors import InvalidCommand, RunlaneError, TemporaryError, Unavailable, from_info
 from runlane.contract.http_models import (
+    MemoryBody,
     Problem,
     RecordPageBody,
     RunBody,
@@ -27,6 +28,7 @@ from runlane.contract.http_models import (
     SuspensionBody,
     path_segment,
 )
+from runlane.contract.memory import MemoryPage
 from runlane.contract.paging import check_limit, parse_cursor
 from runlane.contract.reader import RunPage, RunQuery, SessionPage, SessionScope
 from runlane.contract.values import Page, RunMeta, RunStatus, RunSuspension, Session, SessionStatus
@@ -38,7 +40,7 @@ _OK: Final = 200
 
 
 class HttpReader:
-    """Implements ``Reader``: ``HttpReader(lambda: Api("http://127.0.0.1:8080", token))``.
+    """A ``Reader`` and ``MemoryReader``: ``HttpReader(lambda: Api("http://127.0.0.1:8080", token))``.
 
     ``api`` is asked before each request, so the address may change. A read that fails for the moment is
     repeated within ``options.timeout``, then raises ``Unavailable`` or the API's own ``TemporaryError``.
@@ -113,6 +115,11 @@ class HttpReader:
         """Return a page of runs that match, newest first; it may lag by a moment."""
         return (await self._get(RunPageBody, "/v1/runs", _search(query))).value()
 
+    async def memory_page(self, agent_id: str, run_id: str, cursor: str, limit: int) -> MemoryPage:
+        """Return a page of what a run remembers; ``InvalidCommand``, ``NotPermitted``."""
+        params = _bounds(cursor, limit)
+        return (await self._get(MemoryBody, _path(f"memory/{_segment(agent_id)}", run_id), params)).value()
+
     async def _get(self, kind: type[BodyT], path: str, params: Params | None = None) -> BodyT:
         deadline = asyncio.get_running_loop().time() + self._options.timeout
         failures = 0
@@ -172,11 +179,15 @@ def _is_loopback(url: str) -> bool:
 
 
 def _path(resource: str, identifier: str, rest: str = "") -> str:
+    path = f"/v1/{resource}/{_segment(identifier)}"
+    return f"{path}/{rest}" if rest else path
+
+
+def _segment(identifier: str) -> str:
     try:
-        path = f"/v1/{resource}/{path_segment(identifier)}"
+        return path_segment(identifier)
     except UnicodeEncodeError:
         raise InvalidCommand("the id holds an unpaired surrogate", code="id_not_unicode") from None
-    return f"{path}/{rest}" if rest else path
 
 
 def _record_bounds(cursor: str, limit: int) -> Params:

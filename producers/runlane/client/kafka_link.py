@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Final
 
 from runlane.client.endpoints import KafkaTarget
@@ -21,6 +22,13 @@ _CONNECT_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.2
 _POLL_MESSAGES: Final = 500
 _RETRY_SECONDS: Final = 0.5
+
+
+class Road(Enum):
+    """The topics that commands go to."""
+
+    COMMANDS = auto()
+    MEMORY = auto()
 
 
 class KafkaLink:
@@ -44,9 +52,11 @@ class KafkaLink:
         self._wanted = wanted
         self._on_outcomes = on_outcomes
         topics = Topics(target.topic_prefix)
-        self._commands = topics.commands.name
+        self._topics = {Road.COMMANDS: topics.commands.name, Road.MEMORY: topics.memory.name}
         counts = Admin(target.config, timeout=_CONNECT_SECONDS).partition_counts()
-        self.partitions = _count(counts, self._commands)
+        self._partitions = {Road.COMMANDS: _count(counts, topics.commands.name)}
+        # An installation may do without a memory sink.
+        self._partitions[Road.MEMORY] = counts.get(topics.memory.name, 0)
         replies = _count(counts, topics.outcomes.name)
         self._reply = Partition(topics.outcomes.name, secrets.randbelow(replies))
         self._failed: RunlaneError | None = None
@@ -66,9 +76,13 @@ class KafkaLink:
         """Why this link can never be used again, or None."""
         return self._failed or self._producer.fatal
 
-    def produce(self, key: bytes, body: bytes, headers: Headers, on_delivery: Delivery) -> None:
+    def partitions(self, road: Road) -> int:
+        """Return the partition count of a topic; ``TopicMismatch`` when there is no such topic."""
+        return self._partitions[road] or _count({}, self._topics[road])
+
+    def produce(self, road: Road, key: bytes, body: bytes, headers: Headers, on_delivery: Delivery) -> None:
         """Queue a command; ``on_delivery`` runs in a thread. Raises what ``Producer.produce`` raises."""
-        self._producer.produce(self._commands, body, key=key, headers=headers, on_delivery=on_delivery)
+        self._producer.produce(self._topics[road], body, key=key, headers=headers, on_delivery=on_delivery)
 
     def close(self, timeout: float) -> None:
         """Wait up to ``timeout`` seconds for what is queued, then let go."""

@@ -9,12 +9,13 @@ from functools import partial
 from typing import Final
 
 from runlane.client.endpoints import KafkaTarget
-from runlane.client.kafka_link import LOG, KafkaLink
+from runlane.client.kafka_link import LOG, KafkaLink, Road
 from runlane.client.options import ClientOptions
-from runlane.client.transport import Letter, Listener
-from runlane.contract.codec import Codec, command_headers
-from runlane.contract.commands import Command, CreateSession, EndSession, PurgeSession
+from runlane.client.transport import Letter, Listener, Sent
+from runlane.contract.codec import Codec, command_headers, memory_headers
+from runlane.contract.commands import CreateSession, EndSession, PurgeSession
 from runlane.contract.errors import FatalKafkaError, RunlaneError, TopicMismatch, Unavailable
+from runlane.contract.memory import AppendMemory, DeleteMemory, encode_memory_command, validate_memory
 from runlane.contract.outcomes import Outcome
 from runlane.contract.partitioner import partition_for
 from runlane.contract.signing import Keyring
@@ -60,11 +61,15 @@ class KafkaTransport:
         if link is not None:
             await asyncio.to_thread(link.close, _CLOSE_SECONDS)
 
-    def seal(self, lane: str, command: Command, correlation_id: str) -> Letter:
+    def seal(self, lane: str, command: Sent, correlation_id: str) -> Letter:
         """Return the encoded command; ``InvalidCommand`` when it cannot be encoded or is too large."""
-        body = self._codec.encode_command(command)
+        if isinstance(command, AppendMemory | DeleteMemory):
+            validate_memory(command)
+            body = encode_memory_command(command)
+        else:
+            body = self._codec.encode_command(command)
         size = len(body) + len(lane) + _MESSAGE_OVERHEAD
-        return Letter(lane, correlation_id, command, self._partition(lane.encode()), size, body)
+        return Letter(lane, correlation_id, command, self._partition(command, lane.encode()), size, body)
 
     def send(self, letter: Letter) -> None:
         """Queue the letter; ``Unavailable`` without a broker, ``Overloaded`` when the queue is full."""
@@ -76,17 +81,21 @@ class KafkaTransport:
         if isinstance(letter.command, CreateSession | EndSession | PurgeSession):
             host_key = link.target.host_key
             signature = None if host_key is None else Keyring([host_key]).sign_host(key, letter.body)
-        headers = command_headers(letter.correlation_id, link.reply_partition, signature)
+        road = _road(letter.command)
+        if road is Road.MEMORY:
+            headers = memory_headers(letter.correlation_id, link.reply_partition)
+        else:
+            headers = command_headers(letter.correlation_id, link.reply_partition, signature)
         loop = asyncio.get_running_loop()
         report = partial(_report, loop, self._delivered, link, letter.correlation_id)
         try:
-            link.produce(key, letter.body, headers, report)
+            link.produce(road, key, letter.body, headers, report)
         except (FatalKafkaError, TopicMismatch) as error:
             # The watch connects anew; whoever waits for this letter goes on waiting.
             raise Unavailable(error.message, code=error.code) from None
 
-    def _partition(self, key: bytes) -> int:
-        return 0 if self._link is None else partition_for(key, self._link.partitions)
+    def _partition(self, command: Sent, key: bytes) -> int:
+        return 0 if self._link is None else partition_for(key, self._link.partitions(_road(command)))
 
     async def _connect(self, target: KafkaTarget) -> KafkaLink:
         loop = asyncio.get_running_loop()
@@ -142,6 +151,10 @@ class KafkaTransport:
         # What an earlier link gave up was sent again by `moved`.
         if link is self._link and self._listener is not None:
             self._listener.failed(correlation_id, error)
+
+
+def _road(command: Sent) -> Road:
+    return Road.MEMORY if isinstance(command, AppendMemory | DeleteMemory) else Road.COMMANDS
 
 
 def _report(

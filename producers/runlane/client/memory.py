@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
+from runlane.client.memory_events import MemoryEvents
 from runlane.client.memory_lanes import MemoryLanes
 from runlane.client.memory_reader import MemoryReader
 from runlane.client.store import RunStore
@@ -26,3 +27,4 @@ class MemoryStore(RunStore):
         self.lanes = MemoryLanes(clock, host=host)
         super().__init__(self.lanes, MemoryReader(self.lanes))
         self.lanes.listen(self._exchange)
+        self._memory = MemoryEvents()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Sequence
 
-from runlane.contract.memory import MemoryEvent, MemorySnapshot, decode_event, encode_event
+from runlane.contract.errors import EventConflict
+from runlane.contract.memory import AppendMemory, MemoryEvent, MemorySnapshot, decode_event
 
 
 class MemoryEvents:
@@ -18,16 +20,34 @@ class MemoryEvents:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._runs: dict[tuple[str, str], list[bytes]] = {}
+        self._appends: dict[tuple[str, str, str], bytes] = {}
 
-    async def append_events(self, agent_id: str, run_id: str, events: Sequence[MemoryEvent]) -> None:
-        """Append all events or none; without any it does nothing. ``InvalidCommand`` for what is no JSON."""
-        encoded = [encode_event(event) for event in events]
-        if encoded:
-            with self._lock:
-                self._runs.setdefault((agent_id, run_id), []).extend(encoded)
+    async def append_events(
+        self, agent_id: str, run_id: str, events: Sequence[MemoryEvent], *, key: str = ""
+    ) -> None:
+        """Append all events or none; without any it does nothing.
+
+        ``InvalidCommand`` for what is no JSON, ``EventConflict`` for a ``key`` that named other events.
+        """
+        if not events:
+            return
+        append = AppendMemory.of(agent_id, run_id, key or uuid.uuid4().hex, events)
+        named = (agent_id, run_id, append.key)
+        with self._lock:
+            first = self._appends.get(named)
+            if first is None:
+                self._appends[named] = append.digest
+                self._runs.setdefault((agent_id, run_id), []).extend(append.events)
+        if first not in (None, append.digest):
+            raise EventConflict("the key names another append", run_id=run_id, event_key=key)
 
     async def load_run(self, agent_id: str, run_id: str) -> MemorySnapshot:
         """Return what the run remembers, an empty snapshot when it is unknown (C368)."""
         with self._lock:
             encoded = tuple(self._runs.get((agent_id, run_id), ()))
         return MemorySnapshot(agent_id, run_id, tuple(map(decode_event, encoded)))
+
+    async def delete_run(self, agent_id: str, run_id: str) -> None:
+        """Forget what the run remembers; what is appended afterwards is remembered anew."""
+        with self._lock:
+            self._runs.pop((agent_id, run_id), None)

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from runlane.client.transport import Letter, Listener
+from runlane.client.transport import Letter, Listener, Sent
 from runlane.contract.commands import (
     Command,
     StartChildRun,
@@ -16,6 +16,7 @@ from runlane.contract.commands import (
 )
 from runlane.contract.decide import LaneState, Meta, decide
 from runlane.contract.ids import run_lane
+from runlane.contract.memory import AppendMemory, DeleteMemory
 from runlane.contract.outcomes import Outcome
 from runlane.contract.state import Changes, RunState
 from runlane.contract.values import CommittedRecord, RunSuspension
@@ -51,7 +52,7 @@ class MemoryLanes:
     async def close(self) -> None:
         """Keep everything: a store in memory is open as long as it exists."""
 
-    def seal(self, lane: str, command: Command, correlation_id: str) -> Letter:
+    def seal(self, lane: str, command: Sent, correlation_id: str) -> Letter:
         """Return the letter; it takes no bytes in flight worth counting."""
         return Letter(lane, correlation_id, command, PARTITION, 1)
 
@@ -102,12 +103,13 @@ class MemoryLanes:
         return None if claim is None else self.lane(claim.lane)
 
     def _commit(self, letter: Letter) -> Outcome:
-        state = self.lane(letter.lane)
+        command, state = letter.command, self.lane(letter.lane)
+        assert not isinstance(command, AppendMemory | DeleteMemory), "memory is kept apart from lanes here"
         block = self._blocks
         self._blocks += 1
         self._now = max(self._now, self._clock().astimezone(UTC))
-        meta = Meta(self._now, PARTITION, block, self._host, self._receipt_valid(letter.command))
-        decision = decide(state, letter.command, meta)
+        meta = Meta(self._now, PARTITION, block, self._host, self._receipt_valid(command))
+        decision = decide(state, command, meta)
         if not decision.changes.empty:
             self._apply(state, decision.changes)
         return Outcome(letter.correlation_id, PARTITION, block, block, decision.result, decision.error)

@@ -15,6 +15,7 @@ from runlane.client.asking import Asking, Trip
 from runlane.client.endpoints import CLIENT_ID, Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
 from runlane.client.exchange import Exchange
 from runlane.client.http_reader import HttpReader
+from runlane.client.kafka_memory import KafkaMemory
 from runlane.client.kafka_transport import KafkaTransport
 from runlane.client.lanes import LaneCache
 from runlane.client.operations import Operations
@@ -27,6 +28,7 @@ from runlane.client.transport import Transport
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
 from runlane.contract.errors import OutOfOrder, RunlaneError, Unavailable
+from runlane.contract.memory import MemoryLog, MemoryReader
 from runlane.contract.outcomes import Result
 from runlane.contract.reader import Reader
 from runlane.contract.signing import Key, parse_key
@@ -44,7 +46,8 @@ class RunStore(Operations, Reads):
     ``async with RunStore.from_connection("data/connection.json") as store: await store.load_run("r")``
 
     One store serves one event loop, for any number of tasks at once. Commands are repeated exactly until
-    they are answered or ``options.timeout`` is over; ``reader`` may be any ``Reader``.
+    they are answered or ``options.timeout`` is over; ``reader`` may be any ``Reader``, and ``memory`` any
+    ``MemoryReader``.
     """
 
     def __init__(
@@ -52,13 +55,16 @@ class RunStore(Operations, Reads):
         transport: Transport,
         reader: Reader,
         *,
+        memory: MemoryReader | None = None,
         options: ClientOptions | None = None,
         on_close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         Reads.__init__(self, reader)
         self._options = options or ClientOptions()
         self._exchange = Exchange(transport, self._options)
-        self._router = Router(Asking(self._exchange, self._options), LaneCache(self._options.max_lanes))
+        asking = Asking(self._exchange, self._options)
+        self._router = Router(asking, LaneCache(self._options.max_lanes))
+        self._memory: MemoryLog = KafkaMemory(asking, memory, self._options)
         self._appends = OpenAppends()
         self._on_close = on_close
 
@@ -117,7 +123,12 @@ class RunStore(Operations, Reads):
         options = options or ClientOptions()
         reader = HttpReader(endpoints.api, options=options)
         transport = KafkaTransport(endpoints.kafka, options=options, codec=codec)
-        return RunStore(transport, reader, options=options, on_close=reader.aclose)
+        return RunStore(transport, reader, memory=reader, options=options, on_close=reader.aclose)
+
+    @property
+    def memory(self) -> MemoryLog:
+        """What products keep of their agents' runs: ``await store.memory.load_run("agent", "r")``."""
+        return self._memory
 
     async def __aenter__(self) -> Self:
         """Connect; raises ``Unavailable``."""

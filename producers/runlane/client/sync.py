@@ -11,6 +11,7 @@ from typing import Self
 from runlane.client.options import ClientOptions
 from runlane.client.portal import Portal
 from runlane.client.store import RunStore
+from runlane.client.sync_memory import SyncMemory
 from runlane.client.sync_run import SyncRun
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
@@ -107,6 +108,11 @@ class SyncRunStore:
             self._portal.run(self._store.__aexit__(kind, error, traceback))
         finally:
             self._portal.close()
+
+    @property
+    def memory(self) -> SyncMemory:
+        """See ``RunStore.memory``."""
+        return SyncMemory(self._portal, self._store.memory)
 
     def execute(self, command: Command) -> Result:
         """See ``RunStore.execute``."""

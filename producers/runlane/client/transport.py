@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from runlane.contract.commands import Command
 from runlane.contract.errors import RunlaneError
+from runlane.contract.memory import MemoryCommand
 from runlane.contract.outcomes import Outcome
+
+Sent: TypeAlias = "Command | MemoryCommand"
+"""What is sent and answered: commands to the owners, in lanes, and to the memory sink, in runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +23,7 @@ class Letter:
 
     lane: str
     correlation_id: str
-    command: Command
+    command: Sent
     partition: int
     size: int
     body: bytes = b""
@@ -56,7 +60,7 @@ class Transport(Protocol):
         """Let go of everything; no call of the listener follows."""
         ...
 
-    def seal(self, lane: str, command: Command, correlation_id: str) -> Letter:
+    def seal(self, lane: str, command: Sent, correlation_id: str) -> Letter:
         """Return the letter; ``InvalidCommand`` when it is too large to be sent at all."""
         ...
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote
 from pydantic import BaseModel, ConfigDict, Field
 
 from runlane.contract.errors import ErrorInfo, InvalidCommand
+from runlane.contract.memory import MemoryPage, decode_event, encode_event
 from runlane.contract.reader import RunPage, SessionPage
 from runlane.contract.values import (
     CommittedRecord,
@@ -255,6 +256,29 @@ class RecordPageBody(_Body):
     def value(self) -> Page:
         """Return the page that the body describes."""
         return Page(tuple(record.value() for record in self.records), self.next_cursor)
+
+
+class MemoryBody(_Body):
+    """A page of what a run remembers, oldest first; each event is the exact JSON text that was stored."""
+
+    events: list[str]
+    next_cursor: Annotated[str, Field(description="empty on the last page")]
+    deleted: Annotated[int, Field(description="changes when the run's memory is deleted: begin again then")]
+
+    @classmethod
+    def of(cls, page: MemoryPage) -> Self:
+        """Return the body of ``page``."""
+        return cls(
+            events=[encode_event(event).decode() for event in page.events],
+            next_cursor=page.next_cursor,
+            deleted=page.deleted,
+        )
+
+    def value(self) -> MemoryPage:
+        """Return the page that the body describes; ``InvalidCommand`` for events that are none."""
+        return MemoryPage(
+            tuple(decode_event(event.encode()) for event in self.events), self.next_cursor, self.deleted
+        )
 
 
 class Problem(_Body):

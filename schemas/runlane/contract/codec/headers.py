@@ -28,6 +28,7 @@ RawHeaders = Sequence[tuple[str, bytes | str | None]] | None
 
 _COMMAND_SCHEMA: Final = history(COMMAND).current.label.encode()
 _OUTCOME_SCHEMA: Final = history(OUTCOME).current.label.encode()
+_MEMORY_SCHEMA: Final = b"runlane.memory.v1"
 _RECORD_SCHEMA: Final = history(COMMITTED_RECORD).current.label.encode()
 
 
@@ -53,6 +54,11 @@ def command_headers(correlation_id: str, reply_partition: int, signature: str | 
     if signature is not None:
         headers.append((SIGNATURE, signature.encode()))
     return headers
+
+
+def memory_headers(correlation_id: str, reply_partition: int) -> Headers:
+    """Return the headers of a message to the memory sink; ``ValueError`` as of ``command_headers``."""
+    return [(SCHEMA, _MEMORY_SCHEMA), *command_headers(correlation_id, reply_partition)[1:]]
 
 
 def parse_command_headers(headers: RawHeaders) -> CommandHeaders:

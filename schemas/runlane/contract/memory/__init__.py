@@ -12,6 +12,14 @@ from runlane.contract.memory.codec import (
     encode_event,
     encode_snapshot,
 )
+from runlane.contract.memory.commands import (
+    AppendMemory,
+    DeleteMemory,
+    MemoryCommand,
+    decode_memory_command,
+    encode_memory_command,
+    validate_memory,
+)
 from runlane.contract.memory.data import (
     AssistantMessageData,
     MemoryData,
@@ -26,16 +34,23 @@ from runlane.contract.memory.projection import memory_event, memory_events
 from runlane.contract.memory.values import (
     MemoryEvent,
     MemoryLog,
+    MemoryPage,
+    MemoryReader,
     MemorySnapshot,
     MemoryType,
     MemoryValue,
 )
 
 __all__ = [
+    "AppendMemory",
     "AssistantMessageData",
+    "DeleteMemory",
+    "MemoryCommand",
     "MemoryData",
     "MemoryEvent",
     "MemoryLog",
+    "MemoryPage",
+    "MemoryReader",
     "MemorySnapshot",
     "MemoryType",
     "MemoryValue",
@@ -45,11 +60,14 @@ __all__ = [
     "ToolResultData",
     "UserMessageData",
     "decode_event",
+    "decode_memory_command",
     "decode_snapshot",
     "encode_data",
     "encode_event",
+    "encode_memory_command",
     "encode_snapshot",
     "memory_event",
     "memory_events",
     "read_data",
+    "validate_memory",
 ]

@@ -59,13 +59,43 @@ class MemorySnapshot:
         return next((event for event in reversed(self.events) if event.type is type), None)
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryPage:
+    """A piece of what a run remembers, oldest first.
+
+    ``next_cursor`` is empty on the last page. Pages whose ``deleted`` differs belong to different snapshots:
+    the run's memory was deleted between them.
+    """
+
+    events: tuple[MemoryEvent, ...] = ()
+    next_cursor: str = ""
+    deleted: int = -1
+
+
+class MemoryReader(Protocol):
+    """Reads stored memory, page by page."""
+
+    async def memory_page(self, agent_id: str, run_id: str, cursor: str, limit: int) -> MemoryPage:
+        """Return a page, an empty one for an unknown run; ``InvalidCommand`` for a limit or cursor."""
+        ...
+
+
 class MemoryLog(Protocol):
     """Where products keep what their agents remember; apart for each agent and run."""
 
-    async def append_events(self, agent_id: str, run_id: str, events: Sequence[MemoryEvent]) -> None:
-        """Append events in order; without any it does nothing. ``InvalidCommand`` for what is no JSON."""
+    async def append_events(
+        self, agent_id: str, run_id: str, events: Sequence[MemoryEvent], *, key: str = ""
+    ) -> None:
+        """Append events in order; without any it does nothing. ``InvalidCommand`` for what is no JSON.
+
+        With ``key`` the same append again changes nothing; the key with other events is ``EventConflict``.
+        """
         ...
 
     async def load_run(self, agent_id: str, run_id: str) -> MemorySnapshot:
         """Return what the run remembers, an empty snapshot when it is unknown."""
+        ...
+
+    async def delete_run(self, agent_id: str, run_id: str) -> None:
+        """Delete what the run remembers; what is appended afterwards is remembered anew."""
         ...
