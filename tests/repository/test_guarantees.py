@@ -27,6 +27,8 @@ def test_a_guarantee_names_tests_that_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_guarantee_is_marked_on_a_test(name: str) -> None:
-    marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f'guarantee("{name}")' in path.read_text())
+    marked = (
+        path for path in (ROOT / "tests").rglob("test_*.py") if f'guarantee("{name}")' in path.read_text()
+    )
 
     assert next(marked, None) is not None
