@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from runlane.store import ClientPool, connect, migrate
-from tests.store.make import Chain
 from tests.store.world import World
 
-TABLES = ("journal", "chains", "run_search", "run_search_progress")
+KEPT = ("schema_migrations", "journal_meta")
 PASSWORD = "s3cret"
 
 
@@ -19,7 +18,15 @@ class Server:
     """The endpoint as a process of its own, which plays a ClickHouse server."""
 
     def __init__(self, path: Path) -> None:
-        command = [sys.executable, "-m", "runlane.store.endpoint", "--path", str(path), "--password", PASSWORD]
+        command = [
+            sys.executable,
+            "-m",
+            "runlane.store.endpoint",
+            "--path",
+            str(path),
+            "--password",
+            PASSWORD,
+        ]
         self.process = subprocess.Popen([*command, "--writable"], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().strip()
@@ -56,15 +63,14 @@ def journal(pool: ClientPool) -> ClientPool:
 
 
 def empty(pool: ClientPool) -> None:
-    """Empty the tables, which forgets the tokens too."""
-    for table in TABLES:
-        pool.command(f"TRUNCATE TABLE {table} SYNC")
-
-
-@pytest.fixture
-def chain(journal: ClientPool) -> Chain:
-    """An empty chain of partition 0."""
-    return Chain(journal, "journal-id")
+    """Empty all tables but those of the migrations; the journal forgets its tokens, too."""
+    tables = pool.query(
+        "SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'"
+        " AND name NOT IN {kept:Array(String)} AND (total_rows > 0 OR name = 'journal')",
+        {"kept": list(KEPT)},
+    )
+    for (name,) in tables:
+        pool.command(f"TRUNCATE TABLE {name} SYNC")
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+from time import sleep
+
 import pytest
 
 from runlane.contract.commands import CreateSession, EndSession, PurgeSession
@@ -44,7 +46,9 @@ def test_an_erase_leaves_the_tombstone_its_answer_and_its_event(world: World) ->
     assert len(world.chains.headers(0, 0, 100)) == before
     assert world.chains.end(0).header == world.partitions[0].head
     for table in ("journal", "run_search"):
-        (found,) = world.pool.query(f"SELECT count() FROM {table} WHERE lane = 's/a' AND toString(tuple(*)) LIKE '%{SECRET}%'")
+        (found,) = world.pool.query(
+            f"SELECT count() FROM {table} WHERE lane = 's/a' AND toString(tuple(*)) LIKE '%{SECRET}%'"
+        )
         assert found[0] == 0
     assert world.pool.query("SELECT count() FROM run_search WHERE lane = 's/a'") == [(0,)]
 
@@ -60,7 +64,9 @@ def test_purged_lanes_are_pending_until_they_are_erased(world: World) -> None:
     assert world.eraser.pending(0) == [lanes[1]]
     world.erase(lanes[1])
     assert world.eraser.pending(0) == []
-    assert world.eraser.running() == []
+    # A mutation may go on with parts that hold none of the rows.
+    while world.eraser.running():
+        sleep(0.05)
     assert world.eraser.erase(lanes[0])
 
 

@@ -1,4 +1,4 @@
-"""What each read touches, in rows as the server counts them: its own granules, however much lies beside them."""
+"""What each read touches, in rows as the server counts them: its own granules, whatever lies beside."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

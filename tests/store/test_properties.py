@@ -1,4 +1,4 @@
-"""Whatever is decided comes back: any commands, sealed and inserted, load as the states that they were applied to."""
+"""Whatever is decided comes back: commands, sealed and inserted, load as the states they were applied to."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,9 @@ KINDS = (
 EXAMPLES = itertools.count(1)
 """Each example has a chain and names of its own, so that the table need not be emptied."""
 step = st.tuples(st.sampled_from(KINDS), st.sampled_from(SESSIONS), st.sampled_from(RUNS), st.integers(0, 3))
-BEGIN = [("create", session, "1", 0) for session in SESSIONS] + [("start", session, "1", 0) for session in SESSIONS]
+BEGIN = [("create", session, "1", 0) for session in SESSIONS] + [
+    ("start", session, "1", 0) for session in SESSIONS
+]
 block = st.lists(step, max_size=12)
 payload = st.binary(max_size=300)
 
@@ -113,7 +115,7 @@ def test_any_state_equals_the_fold_of_its_rows(
         assert same_state(loaded[lane], state)
     purged = {lane for lane, state in world.states.items() if state.session and state.session.purged}
     reader = JournalReader(pool)
-    for lane, state in world.states.items():
+    for state in world.states.values():
         for run in state.runs():
             records = list(all_pages(reader, run.run_id))
             assert records == [record for record in said if record.run_id == run.run_id]

@@ -146,7 +146,9 @@ def test_a_purged_session_is_purged_for_every_read(world: World, reader: Journal
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 5, 100])
-def test_pages_hold_every_record_once_in_commit_order(world: World, reader: JournalReader, limit: int) -> None:
+def test_pages_hold_every_record_once_in_commit_order(
+    world: World, reader: JournalReader, limit: int
+) -> None:
     two_runs(world)
     for run_id in ("run", "child"):
         found = list(pages(lambda cursor, run_id=run_id: reader.list_run_records(run_id, cursor, limit)))
@@ -209,9 +211,9 @@ def test_payloads_come_back_byte_for_byte(world: World, reader: JournalReader) -
     lane = world.session(0, "a")
     world.start(0, run)
     payloads = [
-        '{"a": 1.0, "b":-0, "c":"\\u0000 \\ud83d\\ude00 \\/"}'.encode(),
+        b'{"a": 1.0, "b":-0, "c":"\\u0000 \\ud83d\\ude00 \\/"}',
         ("[" + "9" * 4_000 + "]").encode(),
-        "\n \t\"ü\U0001f600\\\\'%s{x:String}\" \r".encode(),
+        '\n \t"ü\U0001f600\\\\\'%s{x:String}" \r'.encode(),
         b'"\x7f"',
         b"0",
     ]

@@ -26,7 +26,10 @@ def a_run(number: int, session: str = "", agent: str = "", **labels: str) -> Run
 @pytest.fixture
 def runs(world: World) -> list[RunStart]:
     """Eight runs, two each hour: six in sessions a and ab, two without one; the odd ones are completed."""
-    found = [a_run(number, "a" if number < 3 else "ab", f"agent-{number % 2}", n=str(number % 3)) for number in range(6)]
+    found = [
+        a_run(number, "a" if number < 3 else "ab", f"agent-{number % 2}", n=str(number % 3))
+        for number in range(6)
+    ]
     found += [a_run(6, "", "x'\\", quote="'\\"), a_run(7, "", "agent-1")]
     for session in ("a", "ab"):
         world.session(0, session)
@@ -93,7 +96,9 @@ def test_a_search_shows_runs_as_they_are(world: World, runs: list[RunStart], rea
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
-def test_pages_of_a_search_hold_every_run_once(runs: list[RunStart], reader: JournalReader, limit: int) -> None:
+def test_pages_of_a_search_hold_every_run_once(
+    runs: list[RunStart], reader: JournalReader, limit: int
+) -> None:
     found: list[int] = []
     query = RunQuery(limit=limit)
     while True:
@@ -128,7 +133,9 @@ def test_a_search_says_how_old_it_is(world: World, reader: JournalReader) -> Non
     assert reader.search_runs(RunQuery()).as_of == world.now - timedelta(seconds=1)
 
 
-def test_filling_twice_or_anew_changes_nothing(world: World, runs: list[RunStart], reader: JournalReader) -> None:
+def test_filling_twice_or_anew_changes_nothing(
+    world: World, runs: list[RunStart], reader: JournalReader
+) -> None:
     before = reader.search_runs(RunQuery())
     refresh_search(world.pool)
     world.pool.command("TRUNCATE TABLE run_search_progress SYNC")

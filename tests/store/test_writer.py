@@ -21,7 +21,9 @@ def rival(world: World, nonce: str, size: int) -> SealedBlock:
     """Seal a next block of partition 0 that one owner would write, of about ``size`` bytes."""
     lines = max(1, size // 2_000)
     outcome = nonce.encode() * (size // lines // len(nonce) * 3 // 4)
-    answers = [Answer(n, f"s/{nonce}-{n % 7}", f"c{n}", 0, "append_run_record", "", outcome) for n in range(lines)]
+    answers = [
+        Answer(n, f"s/{nonce}-{n % 7}", f"c{n}", 0, "append_run_record", "", outcome) for n in range(lines)
+    ]
     world.partitions[0].position = lines - 1
     return world.seal(0, [(answer, NO_CHANGES) for answer in answers], nonce=nonce)
 
@@ -64,7 +66,9 @@ def test_of_racing_writers_one_wins_and_the_read_back_tells_the_others(world: Wo
     for number in range(5):
         world.partitions[0].head = None
         world.partitions[0].generation = number
-        rivals = [rival(world, f"{number}-{n}", size) for n, size in enumerate((2_000, 300_000, 40_000, 3_000_000))]
+        rivals = [
+            rival(world, f"{number}-{n}", size) for n, size in enumerate((2_000, 300_000, 40_000, 3_000_000))
+        ]
         threads = [threading.Thread(target=world.writer.insert, args=(block, FAR)) for block in rivals]
         for thread in threads:
             thread.start()
@@ -118,7 +122,9 @@ def test_block_n_names_the_partition_value_of_block_n_plus_1_over_a_months_end(w
     assert mine.header.part == other.header.part
     world.write(mine)
     world.writer.insert(other, FAR)
-    rows = world.pool.query("SELECT part, block, JSONExtractString(body, 'nonce') FROM journal ORDER BY block")
+    rows = world.pool.query(
+        "SELECT part, block, JSONExtractString(body, 'nonce') FROM journal ORDER BY block"
+    )
     assert [tuple(row) for row in rows] == [(0, 0, "nonce"), (202603, 1, "march")]
     assert world.claim(0).part == 202603
     assert world.claim(0).part == 202604
@@ -162,7 +168,9 @@ def test_a_table_that_is_gone_or_not_ours_refuses(world: World) -> None:
 def test_too_many_parts_are_told_apart_and_nothing_is_written(world: World) -> None:
     world.claim(0)
     world.claim(0)
-    world.pool.command("ALTER TABLE journal MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1")
+    world.pool.command(
+        "ALTER TABLE journal MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 1"
+    )
     try:
         block = world.seal(0)
         with pytest.raises(TooManyParts):

@@ -1,4 +1,4 @@
-"""What an owner does, without Kafka: decide commands on lane states, seal blocks, insert them, read them back."""
+"""What an owner does, without Kafka: decide commands on lane states, seal, insert and read back blocks."""
 
 import json
 import re
@@ -14,7 +14,6 @@ from runlane.contract.commands import (
     ClaimRun,
     Command,
     CreateSession,
-    EndSession,
     RecordRunSuspension,
     RecordRunTerminal,
     StartChildRun,
@@ -250,7 +249,9 @@ def a_note(run: RunStart, number: int, payload: bytes | None = None) -> AppendRu
 
 
 def a_usage(run: RunStart, number: int, tokens: int) -> AppendRunRecord:
-    body = json.dumps({"Model": "m", "InputTokens": tokens, "OutputTokens": 2, "TotalTokens": tokens + 2}).encode()
+    body = json.dumps(
+        {"Model": "m", "InputTokens": tokens, "OutputTokens": 2, "TotalTokens": tokens + 2}
+    ).encode()
     return AppendRunRecord(a_record(run, f"{run.run_id}/usage-{number}", "usage", body))
 
 

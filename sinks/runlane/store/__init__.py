@@ -1,4 +1,4 @@
-"""The journal in ClickHouse: migrations, the block writer, the chain's, lanes' and contract's reads, search, erase."""
+"""The journal in ClickHouse: migrations, writer, reads of chains, lanes and the contract, search, erase."""
 
 from runlane.store.async_reader import AsyncJournalReader
 from runlane.store.block import (

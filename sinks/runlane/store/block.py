@@ -168,7 +168,7 @@ def seal(draft: Draft, prev: BlockHeader | None) -> SealedBlock:
 
 
 def head_of(draft: Draft, prev: BlockHeader | None) -> tuple[int, int, int, int]:
-    """Return what is the same in each row of the block after ``prev``: part, partition, generation, number."""
+    """Return what each row of the block after ``prev`` has in common: part, partition, generation, number."""
     number = 0 if prev is None else prev.number + 1
     part = FIRST_PART if prev is None else prev.next_part
     return part, draft.partition, draft.generation, number

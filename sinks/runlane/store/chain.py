@@ -1,7 +1,7 @@
 """Reading chains: where one ends, whether a block is in, and what its blocks have to send.
 
-Each read is one narrow query. The journal is read first and the generations after it, so that a read which shows the
-current generation proves that nothing was repaired in between (design, Committing).
+Each read is one narrow query. The journal is read first and the generations after it, so that a read which
+shows the current generation proves that nothing was repaired in between (design, Committing).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ FROM (
     WHERE $commits AND partition = {{partition:UInt32}}
     ORDER BY block DESC LIMIT 1
 )
-"""
-_TIPS: Final = f"SELECT {_NOW}, [{{newest}}] FROM $table WHERE $commits AND ({{floors}})"
+"""  # noqa: S608
+_TIPS: Final = f"SELECT {_NOW}, [{{newest}}] FROM $table WHERE $commits AND ({{floors}})"  # noqa: S608
 _QUICK: Final = {"max_threads": 1, "optimize_move_to_prewhere": 0}
 """A narrow read is mostly planning: without these it takes half as long again."""
 _GENERATIONS: Final = "SELECT partition, max(generation) FROM $generations GROUP BY partition"
@@ -45,10 +45,11 @@ _UNSENT: Final = f"""
 SELECT block, position FROM journal
 WHERE {_COMMITS} AND partition = {{partition:UInt32}} AND position > {{after:Int64}} AND type = 'commit'
 ORDER BY block LIMIT {{limit:UInt32}}
-"""
+"""  # noqa: S608
 _SIZES: Final = """
 SELECT block, sum(size) FROM journal
-WHERE partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:UInt64} AND kind IN ('answer', 'record')
+WHERE partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:UInt64}
+    AND kind IN ('answer', 'record')
 GROUP BY block
 """
 _OUTBOX: Final = f"""
@@ -56,7 +57,7 @@ SELECT kind, row, position, correlation_id, reply, code, {", ".join(RECORD_COLUM
 WHERE partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{last:UInt64}}
     AND kind IN ('answer', 'record')
 ORDER BY block, row
-"""
+"""  # noqa: S608
 _FIRST_COMMIT: Final = "SELECT body, digest FROM $table WHERE $commits ORDER BY partition, block LIMIT 1"
 _ACTIVE_PARTS: Final = (
     "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = 'journal' AND active"
@@ -68,7 +69,7 @@ _BLOCKS_A_PAGE: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ChainEnd:
-    """The last block of a partition's chain, the chain's current generation, and the server's time of the read."""
+    """The last block of a partition's chain, the chain's generation now, the server's time of the read."""
 
     generation: int
     header: BlockHeader | None
@@ -102,15 +103,17 @@ class Chains:
         self._sql = {sql: Template(sql).substitute(names) for sql in _STATEMENTS}
 
     def end(self, partition: int) -> ChainEnd:
-        """Return the end of a partition's chain; raises ``JournalFault`` for a commit row that can't be read."""
+        """Return the end of a partition's chain; ``JournalFault`` for a commit row that can't be read."""
         time, found = self._timed(self._sql[_END], {"partition": partition})
         header = _header(*found[0]) if found else None
         return ChainEnd(self.generations().get(partition, 0), header, time)
 
     def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
-        """Return, per partition, its newest block numbered at least its floor: the read-back after an insert."""
+        """Return, per partition, its newest block from its floor on: the read-back after an insert."""
         newest = ", ".join(f"maxIf((block, digest), partition = {int(p)})" for p in floors)
-        spans = " OR ".join(f"(partition = {int(p)} AND block >= {max(0, int(n))})" for p, n in floors.items())
+        spans = " OR ".join(
+            f"(partition = {int(p)} AND block >= {max(0, int(n))})" for p, n in floors.items()
+        )
         time, found = self._timed(self._sql[_TIPS].format(newest=newest, floors=spans), {})
         generations = self.generations()
         return {
@@ -122,7 +125,10 @@ class Chains:
 
     def generations(self) -> Mapping[int, int]:
         """Return the current generation of each chain that was ever repaired; the others are at 0."""
-        return {int(partition): int(generation) for partition, generation in self._pool.query(self._sql[_GENERATIONS])}
+        return {
+            int(partition): int(generation)
+            for partition, generation in self._pool.query(self._sql[_GENERATIONS])
+        }
 
     def headers(self, partition: int, first: int, last: int) -> Sequence[BlockHeader]:
         """Return the commit rows of blocks ``first`` to ``last`` that exist; raises ``JournalFault``."""
@@ -135,14 +141,14 @@ class Chains:
         return _header(*rows[0]).partition_count if rows else None
 
     def start_generation(self, partition: int, generation: int) -> None:
-        """Write a partition's next chain generation, for ``repair``; the caller sees to it that no owner runs."""
+        """Write a partition's next chain generation, for ``repair``; the caller sees that no owner runs."""
         self._pool.command(self._sql[_NEXT_GENERATION], {"partition": partition, "generation": generation})
 
     def _timed(self, sql: str, parameters: Mapping[str, Any]) -> tuple[datetime, Sequence[Any]]:
         """Return what a query found, and a time of the server's clock that is not after its snapshot.
 
-        The server may take its clock after its snapshot, and what appears between the two would count as absent; but
-        not longer after than the query took.
+        The server may take its clock after its snapshot, and what appears between the two would count as
+        absent; but not longer after than the query took.
         """
         begun = monotonic()
         now, found = self._pool.query(sql, parameters, settings=_QUICK)[0]
@@ -158,11 +164,13 @@ class ChainReader(Chains):
     def outbox(self, partition: int, after: int, to: int, max_bytes: int) -> OutboxPage:
         """Return what the blocks that decide positions in (``after``, ``to``] have to send.
 
-        The page ends at a block's end: before ``max_bytes`` are exceeded, but not before one block. Rows of purged
-        lanes are left out. ``last_position`` is ``to`` when nothing is left.
+        The page ends at a block's end: before ``max_bytes`` are exceeded, but not before one block. Rows of
+        purged lanes are left out. ``last_position`` is ``to`` when nothing is left.
         """
         parameters = {"partition": partition, "after": after, "limit": _BLOCKS_A_PAGE}
-        unsent: list[tuple[int, int]] = [(int(n), int(last)) for n, last in self._pool.query(_UNSENT, parameters)]
+        unsent: list[tuple[int, int]] = [
+            (int(n), int(last)) for n, last in self._pool.query(_UNSENT, parameters)
+        ]
         # The block that decides ``to`` is the first whose last position reaches it.
         reaching = next((i for i, (_, last) in enumerate(unsent) if last >= to), len(unsent) - 1)
         unsent = unsent[: reaching + 1]
@@ -203,7 +211,9 @@ class ChainReader(Chains):
             )
 
 
-def _fitting(blocks: Sequence[tuple[int, int]], sizes: Mapping[int, int], room: int) -> Sequence[tuple[int, int]]:
+def _fitting(
+    blocks: Sequence[tuple[int, int]], sizes: Mapping[int, int], room: int
+) -> Sequence[tuple[int, int]]:
     chosen = [blocks[0]]
     used = sizes.get(blocks[0][0], 0)
     for block in blocks[1:]:
@@ -220,5 +230,7 @@ def _header(body: str, digest: str) -> BlockHeader:
     except ValueError as error:
         raise JournalFault(f"a commit row can't be read: {error}") from None
     if header.hash.hex() != digest:
-        raise JournalFault(f"block {header.number} of partition {header.partition} does not have the hash it states")
+        raise JournalFault(
+            f"block {header.number} of partition {header.partition} does not have the hash it states"
+        )
     return header

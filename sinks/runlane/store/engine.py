@@ -1,11 +1,11 @@
-"""Connections to ClickHouse: a server over HTTP, or the embedded engine in this process, behind one small pool."""
+"""Connections to ClickHouse, a server or the embedded engine of this process, behind a small pool."""
 
 from __future__ import annotations
 
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlencode, urlsplit
@@ -24,8 +24,10 @@ _ENGINE_OPTIONS: Final = {
     "compiled_expression_cache_size": 16 * _MIB,
 }
 """The embedded engine's caches hold up to 5 GB each unless they are capped."""
+_EMBEDDED_SETTINGS: Final = {"max_memory_usage": 2048 * _MIB}
+"""What one query of ours may use; it shares the machine with everything else of the stack."""
 _PASSING: Final = frozenset({159, 160, 202, 209, 210, 236, 241, 242, 243, 252, 319, 373, 394, 425, 439, 745})
-"""Codes of a database that is busy, out of memory, shutting down or cut off: the same query may work later."""
+"""Codes of a database that is busy, short of memory, ending or cut off: the same query may work later."""
 EMBEDDED: Final = "chdb"
 
 Parameters = Mapping[str, Any]
@@ -33,15 +35,15 @@ Rows = Sequence[Sequence[Any]]
 
 
 def connection_string(path: str) -> str:
-    """Return the embedded engine's connection string of a directory, the same one for each user of this process."""
+    """Return the embedded engine's connection string of a directory, one for all users of this process."""
     return f"{os.path.realpath(path)}?{urlencode(_ENGINE_OPTIONS)}"
 
 
 def connect(dsn: str, *, timeout: float = 30.0) -> ClientPool:
     """Open ``chdb:///directory``, or ``http(s)://user:password@host:port/database``.
 
-    ``timeout`` bounds, in seconds, how long a server may take to answer. Raises ``Unavailable`` when the database does
-    not answer, or the directory is another process's, and ``ValueError`` for another scheme.
+    ``timeout`` bounds, in seconds, how long a server may take to answer. Raises ``Unavailable`` when the
+    database does not answer, or the directory is another process's, and ``ValueError`` for another scheme.
     """
     if urlsplit(dsn).scheme not in (EMBEDDED, "http", "https"):
         raise ValueError("a database is named by a chdb:///, http:// or https:// address")
@@ -53,8 +55,8 @@ def connect(dsn: str, *, timeout: float = 30.0) -> ClientPool:
 class ClientPool:
     """Clients of one database, each used by one thread at a time; more are opened as threads need them.
 
-    A client that failed is not used again: the embedded engine hands what is left of a failed result to the next query
-    of its connection.
+    A client that failed is not used again: the embedded engine hands what is left of a failed result to the
+    next query of its connection.
     """
 
     def __init__(self, dsn: str, timeout: float) -> None:
@@ -70,7 +72,7 @@ class ClientPool:
         return urlsplit(self._dsn).scheme == EMBEDDED
 
     @contextmanager
-    def client(self) -> Iterator[Client]:
+    def client(self) -> Generator[Client]:
         """Lend a client to this thread; raises ``Unavailable`` when none can be opened."""
         with self._lock:
             if self._closed:
@@ -94,11 +96,11 @@ class ClientPool:
     ) -> Rows:
         """Return the rows of a query; the String columns named in ``raw`` come as bytes.
 
-        Raises ``Unavailable`` when the database does not answer now, and ``JournalFault`` when it refuses the query.
+        Raises ``Unavailable`` when the database does not answer, ``JournalFault`` when it refuses the query.
         """
-        formats = dict.fromkeys(raw, "bytes")
+        formats: dict[str, str | dict[str, str]] = dict.fromkeys(raw, "bytes")
         with _mapped(), self.client() as client:
-            result = client.query(
+            result = client.query(  # pyright: ignore[reportUnknownMemberType]
                 sql, dict(parameters or {}), settings=dict(settings or {}), column_formats=formats or None
             )
             return result.result_rows
@@ -108,7 +110,9 @@ class ClientPool:
     ) -> None:
         """Run a statement that gives no rows; raises what ``query`` raises."""
         with _mapped(), self.client() as client:
-            client.command(sql, dict(parameters or {}), settings=dict(settings or {}))
+            client.command(  # pyright: ignore[reportUnknownMemberType]
+                sql, dict(parameters or {}), settings=dict(settings or {})
+            )
 
     def close(self) -> None:
         """Close the idle clients now, and those in use when they are given back."""
@@ -133,8 +137,10 @@ class ClientPool:
         with _mapped():
             if self.embedded:
                 path = unquote(urlsplit(self._dsn).path)
-                return clickhouse_connect.get_client(interface=EMBEDDED, path=path, chdb_options=_ENGINE_OPTIONS)
-            return clickhouse_connect.get_client(
+                return clickhouse_connect.get_client(  # pyright: ignore[reportUnknownMemberType]
+                    interface=EMBEDDED, path=path, chdb_options=_ENGINE_OPTIONS, settings=_EMBEDDED_SETTINGS
+                )
+            return clickhouse_connect.get_client(  # pyright: ignore[reportUnknownMemberType]
                 dsn=self._dsn,
                 autogenerate_session_id=False,
                 connect_timeout=min(self._timeout, 10),
@@ -145,7 +151,7 @@ class ClientPool:
 
 
 @contextmanager
-def _mapped() -> Iterator[None]:
+def _mapped() -> Generator[None]:
     from clickhouse_connect.driver.exceptions import ClickHouseError
 
     try:
@@ -164,7 +170,11 @@ def database_error(error: Exception) -> RunlaneError:
     name = getattr(error, "name", None) or type(error).__name__
     locked = code is None and "Unable to open the chdb engine" in str(error)
     if code in _PASSING or locked or (code is None and isinstance(error, OperationalError | OSError)):
-        reason = "the directory can't be opened, perhaps since another process uses it" if locked else f"{name}, code {code}"
+        reason = (
+            "the directory can't be opened, perhaps since another process uses it"
+            if locked
+            else f"{name}, code {code}"
+        )
         return Unavailable(f"the database does not answer ({reason})")
     return JournalFault(f"the database refuses a query ({name}, code {code})")
 

@@ -1,7 +1,7 @@
-"""Erasing what a purge left: every row of the lane before its tombstone, from the journal and what is derived of it.
+"""Erasing what a purge left: a lane's rows before its tombstone, in the journal and what is derived of it.
 
-The owner of the lane's partition issues it, after the tombstone's block is committed and its outcome and marker
-are sent. What stays is the tombstone with its purge's answer and event; claims stay in lanes of their own.
+The owner of the lane's partition issues it, after the tombstone's block is committed and its outcome and
+marker are sent. What stays is the tombstone with the purge's answer and event; claims have their own lanes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from runlane.store.engine import ClientPool
 from runlane.store.values import PURGE_ROWS_BEFORE
 
 _OLDER: Final = "lane = {lane:String} AND (block, toInt64(row)) < ({block:UInt64}, {row:Int64})"
-_ANY_OLDER: Final = f"SELECT 1 FROM journal WHERE {_OLDER} LIMIT 1"
+_ANY_OLDER: Final = f"SELECT 1 FROM journal WHERE {_OLDER} LIMIT 1"  # noqa: S608
 _ERASE: Final = f"ALTER TABLE journal DELETE WHERE {_OLDER}"
 _ANY_FOUND: Final = "SELECT 1 FROM run_search WHERE lane = {lane:String} LIMIT 1"
 _FORGET: Final = "ALTER TABLE run_search DELETE WHERE lane = {lane:String}"
@@ -29,7 +29,7 @@ WHERE lane IN ({_PURGED}) AND (block, toInt64(row)) < (stone_block, stone_row)
 GROUP BY lane
 UNION DISTINCT
 SELECT lane FROM run_search WHERE lane IN ({_PURGED}) GROUP BY lane
-"""
+"""  # noqa: S608
 _RUNNING: Final = """
 SELECT table, mutation_id, parts_to_do, latest_fail_reason != '' FROM system.mutations
 WHERE database = currentDatabase() AND table IN ('journal', 'run_search') AND NOT is_done
@@ -86,7 +86,10 @@ class Eraser:
     def running(self) -> Sequence[Erasure]:
         """Return the mutations that have not ended, for progress."""
         rows = self._pool.query(_RUNNING)
-        return [Erasure(table, mutation_id, int(parts), bool(failing)) for table, mutation_id, parts, failing in rows]
+        return [
+            Erasure(table, mutation_id, int(parts), bool(failing))
+            for table, mutation_id, parts, failing in rows
+        ]
 
     def _tombstones(self, lane: str) -> Sequence[_Tombstone]:
         rows = self._pool.query(_TOMBSTONES, {"lane": lane})

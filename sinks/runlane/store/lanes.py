@@ -1,4 +1,4 @@
-"""Cold loads: a lane's state out of its rows (G9), whole or, for a lane too big to cache, without its keys."""
+"""Cold loads: a lane's state out of its rows (G9), whole, or without its keys when it is too big to cache."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STATES: Final = f"""
 SELECT {", ".join(STATE_COLUMNS)} FROM journal
 WHERE lane IN {{lanes}} AND kind IN ('run', 'session', 'tombstone', 'claim')
 ORDER BY lane, block, row
-"""
+"""  # noqa: S608
 _KEYS: Final = """
 SELECT lane, run_id, event_key, seq, digest, lane_seq FROM journal
 WHERE lane IN {lanes} AND kind = 'record'
@@ -49,7 +49,7 @@ class LaneReader:
     def load_lanes(self, lanes: Sequence[str], *, max_bytes: int) -> Mapping[str, LaneState]:
         """Return each lane's committed state; a lane that nothing was written to is an empty one.
 
-        One that would be accounted with more than ``max_bytes`` comes with ``keys_complete`` False and without keys.
+        One that would be accounted with more than ``max_bytes`` comes without keys, ``keys_complete`` False.
         """
         loaded: dict[str, LaneState] = {}
         for some in slices(lanes):

@@ -1,4 +1,4 @@
-"""Numbered migrations: applied once, their checksums and the tables' shape recorded, every deviation refused."""
+"""Numbered migrations: applied once, checksums and the tables' shape recorded, every deviation refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ ORDER BY number
 SETTINGS fsync_after_insert = 1, fsync_part_directory = 1
 """
 _SHAPE: Final = """
-SELECT table, name, type, default_kind, default_expression, is_in_sorting_key, is_in_primary_key, is_in_partition_key
+SELECT
+    table, name, type, default_kind, default_expression,
+    is_in_sorting_key, is_in_primary_key, is_in_partition_key
 FROM system.columns
 WHERE database = currentDatabase() AND table IN {tables:Array(String)}
 ORDER BY table, position
@@ -91,9 +93,9 @@ def migrations() -> Sequence[Migration]:
 def migrate(pool: ClientPool, *, window: int = DEFAULT_WINDOW) -> str:
     """Bring the database to this release and return the journal's id, minted by the first migration.
 
-    ``window`` is the number of tokens the journal remembers; a small one is for tests. Doing it twice, or from several
-    processes at once, changes nothing. Raises ``SchemaDrift`` when the database was migrated by another release, or
-    its tables were altered by hand.
+    ``window`` is the number of tokens the journal remembers; a small one is for tests. Doing it twice,
+    or from several processes at once, changes nothing. Raises ``SchemaDrift`` when another release migrated
+    the database, or its tables were altered by hand.
     """
     pool.command(_RECORDS)
     known = migrations()
@@ -125,7 +127,7 @@ def journal_id(pool: ClientPool) -> str:
 
 
 def _check(pool: ClientPool, known: Sequence[Migration]) -> int:
-    """Return how many migrations are applied; they are the first ones, and the tables are still as they left them."""
+    """Return how many migrations are applied: the first ones, and the tables are still as they left them."""
     rows = pool.query("SELECT DISTINCT number, name, checksum FROM schema_migrations ORDER BY number")
     if len(rows) > len(known):
         raise SchemaDrift(f"the database was migrated by a newer release ({rows[-1][1]})")
@@ -134,7 +136,8 @@ def _check(pool: ClientPool, known: Sequence[Migration]) -> int:
             raise SchemaDrift(f"the database was migrated by another {migration.name}")
     if rows:
         recorded = pool.query(
-            "SELECT DISTINCT shape FROM schema_migrations WHERE number = {number:UInt32}", {"number": rows[-1][0]}
+            "SELECT DISTINCT shape FROM schema_migrations WHERE number = {number:UInt32}",
+            {"number": rows[-1][0]},
         )
         if [list(row) for row in recorded] != [[_shape(pool, known[: len(rows)])]]:
             raise SchemaDrift("the tables are not as the migrations made them")

@@ -1,7 +1,7 @@
 """The contract's reads over the journal (contract 2.11), and the searches for people.
 
-A page is read after the states that say it exists. Records never change, so a page can only suffer from an erase that
-runs meanwhile: one that ends before its limit is followed by a look for a tombstone.
+A page is read after the states that say it exists. Records never change, so a page can only suffer from an
+erase that runs meanwhile: one that ends before its limit is followed by a look for a tombstone.
 """
 
 from __future__ import annotations
@@ -38,9 +38,15 @@ from runlane.store.values import RECORD_COLUMNS, STATE_COLUMNS, record_of, run_o
 _CLAIMED: Final = "SELECT body FROM journal WHERE lane = {home:String} AND kind = 'claim' LIMIT 1"
 _STATES: Final = f"""
 SELECT {", ".join(STATE_COLUMNS)} FROM journal
-WHERE lane = {{lane:String}} AND kind IN {{kinds:Array(String)}} AND (kind != 'run' OR run_id = {{run:String}})
+WHERE lane = {{lane:String}} AND kind IN {{kinds:Array(String)}}
+    AND (kind != 'run' OR run_id = {{run:String}})
 ORDER BY block, row
-"""
+"""  # noqa: S608
+_RUNS: Final = f"""
+SELECT {", ".join(STATE_COLUMNS)} FROM journal
+WHERE lane = {{lane:String}} AND kind IN ('run', 'session', 'tombstone')
+ORDER BY block, row
+"""  # noqa: S608
 _CHECKPOINT: Final = """
 SELECT event_key, body FROM journal
 WHERE lane = {lane:String} AND kind = 'checkpoint' AND run_id = {run:String}
@@ -94,14 +100,11 @@ class JournalReader:
         """Return active or ended; ``SessionPurged``, ``SessionNotFound`` (also for the empty id, C248)."""
         return self.load_session(session_id).status
 
-    def list_runs_by_session(self, session_id: str, statuses: Sequence[RunStatus] = ()) -> tuple[RunMeta, ...]:
-        """Return the session's runs, only those of ``statuses`` when given; ``SessionPurged``, ``SessionNotFound``."""
-        lane = _lane(session_id)
-        rows = self._pool.query(
-            f"SELECT {', '.join(STATE_COLUMNS)} FROM journal"
-            " WHERE lane = {lane:String} AND kind IN ('run', 'session', 'tombstone') ORDER BY block, row",
-            {"lane": lane},
-        )
+    def list_runs_by_session(
+        self, session_id: str, statuses: Sequence[RunStatus] = ()
+    ) -> tuple[RunMeta, ...]:
+        """Return the session's runs, of ``statuses`` when given; ``SessionPurged``, ``SessionNotFound``."""
+        rows = self._pool.query(_RUNS, {"lane": _lane(session_id)})
         states = [dict(zip(STATE_COLUMNS, row, strict=True)) for row in rows]
         _session([state for state in states if state["kind"] != "run"])
         runs = {state["run_id"]: state for state in states if state["kind"] == "run"}
@@ -124,7 +127,9 @@ class JournalReader:
         self.load_session(session_id)
         lane = session_lane(session_id)
         records = self._page(_OF_LANE, {"lane": lane, "after": after}, limit + 1 + _LANE_EVENTS)
-        page = cut_page((record for record in records if record.run_id), limit, lambda record: record.lane_seq)
+        page = cut_page(
+            (record for record in records if record.run_id), limit, lambda record: record.lane_seq
+        )
         if not page.next_cursor and self._purged(lane):
             raise SessionPurged("the session was purged")
         return page
@@ -148,10 +153,11 @@ class JournalReader:
         if id_fault(run_id):
             raise RunNotFound("the run is unknown")
         claims = self._pool.query(_CLAIMED, {"home": run_lane(run_id)})
-        states = self._states(claims[0][0], ("run", "tombstone"), run_id) if claims else []
+        lane: str = claims[0][0] if claims else ""
+        states = self._states(lane, ("run", "tombstone"), run_id) if lane else ()
         if not states or any(state["kind"] == "tombstone" for state in states):
             raise RunNotFound("the run is unknown")
-        return claims[0][0], run_of(states[-1])
+        return lane, run_of(states[-1])
 
     def _states(self, lane: str, kinds: Sequence[str], run_id: str = "") -> Sequence[dict[str, Any]]:
         rows = self._pool.query(_STATES, {"lane": lane, "kinds": list(kinds), "run": run_id})

@@ -1,4 +1,4 @@
-"""Runs by status, agent, labels and time, out of a derived table that may lag and never answers a contract read."""
+"""Runs by status, agent, labels, time, out of a derived table that may lag; it answers no contract read."""
 
 from __future__ import annotations
 
@@ -20,12 +20,20 @@ from runlane.store.values import instant
 _FIXED: Final = ("agent_id", "session_id", "parent_run_id", "start_outcome", "labels")
 """Columns that a run never changes."""
 _NEWEST: Final = ("status", "updated_at", "cancellation_reason")
-_COLUMNS: Final = ("run_id", "started_at", *_FIXED, *_NEWEST)
+_COLUMNS: Final[tuple[str, ...]] = ("run_id", "started_at", *_FIXED, *_NEWEST)
 _SELECTED: Final = ", ".join(
     ["run_id", "-newest_first AS started_at"]
     + [f"any({name}) AS the_{name}" for name in _FIXED]
     + [f"argMax({name}, block) AS the_{name}" for name in _NEWEST]
 )
+_SEARCH: Final = f"""
+SELECT {_SELECTED} FROM run_search
+WHERE {{conditions}}
+GROUP BY newest_first, run_id
+HAVING empty({{{{statuses:Array(String)}}}}) OR the_status IN {{{{statuses:Array(String)}}}}
+ORDER BY newest_first, run_id
+LIMIT {{{{limit:UInt64}}}}
+"""  # noqa: S608
 _IN_ORDER: Final = {"optimize_aggregation_in_order": 1}
 _AS_OF: Final = "SELECT maxOrNull(time) FROM run_search_progress"
 _HELD: Final = "SELECT partition, max(block) FROM run_search_progress GROUP BY partition"
@@ -73,20 +81,18 @@ class _Cursor:
 def search_runs(pool: ClientPool, query: RunQuery) -> RunPage:
     """Return a page of runs newest first; ``InvalidCommand`` for the limit or the cursor.
 
-    ``as_of`` is the time of the last commit that the derived table holds, None when it holds none. Purged lanes never
-    appear, however far the table lags.
+    ``as_of`` is the time of the last commit that the derived table holds, None when it holds none. Purged
+    lanes never appear, however far the table lags.
     """
     limit = check_limit(query.limit)
     conditions, parameters = _conditions(query)
     as_of = pool.query(_AS_OF)[0][0]
     rows = pool.query(
-        f"SELECT {_SELECTED} FROM run_search WHERE {' AND '.join(conditions)}"
-        " GROUP BY newest_first, run_id HAVING empty({statuses:Array(String)}) OR the_status IN {statuses:Array(String)}"
-        " ORDER BY newest_first, run_id LIMIT {limit:UInt64}",
+        _SEARCH.format(conditions=" AND ".join(conditions)),
         {**parameters, "statuses": list(query.statuses), "limit": limit + 1},
         settings=_IN_ORDER,
     )
-    found = [dict(zip(_COLUMNS, row, strict=True)) for row in rows[:limit]]
+    found: list[dict[str, Any]] = [dict(zip(_COLUMNS, row, strict=True)) for row in rows[:limit]]
     cursor = _Cursor(found[-1]["started_at"], found[-1]["run_id"]).text() if len(rows) > limit else ""
     return RunPage(tuple(map(_run, found)), cursor, None if as_of is None else instant(as_of))
 

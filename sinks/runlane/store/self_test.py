@@ -1,7 +1,7 @@
-"""The start-up self-test: what the journal's safety rests on is tried on this database, on a table like the journal.
+"""The start-up self-test: what the journal's safety rests on is tried on this database, on a table like it.
 
-Two inserts under one token are tried in both orders of size, 1 row and 8 MB: the token must keep the second one out. A
-block after its time must be refused whole. A database that fails is not written to.
+Two inserts under one token are tried in both orders of size, 1 row and 8 MB: the token must keep the second
+one out. A block after its time must be refused whole. A database that fails is not written to.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MINUTE: Final = timedelta(minutes=1)
 def self_test(pool: ClientPool) -> None:
     """Raise ``UnsafeEngine`` unless the database keeps one block a number and refuses a late one.
 
-    Needs the right to create and drop a table beside the journal. Raises ``Unavailable`` when the database does not
-    answer.
+    Needs the right to create and drop a table beside the journal. Raises ``Unavailable`` when the database
+    does not answer.
     """
     name = f"self_test_{uuid.uuid4().hex}"
     pool.command(f"CREATE TABLE {name} AS journal")
@@ -51,14 +51,18 @@ class _Trial:
             self._writer.insert_columns(first, token, in_time)
             self._writer.insert_columns(second, token, in_time)
             if self._count() != (before[0] + len(first[0]), before[1] + 1):
-                raise UnsafeEngine("of two blocks of one number, 1 row and 8 MB, not exactly the first one got in")
+                raise UnsafeEngine(
+                    "of two blocks of one number, 1 row and 8 MB, not exactly the first one got in"
+                )
         before = self._count()
         try:
             self._writer.insert_columns(small, "late", self._now() - _MINUTE)
         except LateBlock:
             pass
         except RunlaneError as error:
-            raise UnsafeEngine(f"a late block is refused for another reason than its time: {error.message}") from None
+            raise UnsafeEngine(
+                f"a late block is refused for another reason than its time: {error.message}"
+            ) from None
         else:
             raise UnsafeEngine("a block that comes after its time is not refused")
         if self._count() != before:
@@ -68,7 +72,7 @@ class _Trial:
         return instant(self._pool.query("SELECT toUnixTimestamp64Micro(now64(6))")[0][0])
 
     def _count(self) -> tuple[int, int]:
-        rows = self._pool.query(f"SELECT count(), uniqExact(reason) FROM {self._name}")
+        rows = self._pool.query(f"SELECT count(), uniqExact(reason) FROM {self._name}")  # noqa: S608
         return int(rows[0][0]), int(rows[0][1])
 
 

@@ -12,13 +12,14 @@ from runlane.contract.values import SessionStatus
 from runlane.store.engine import ClientPool
 from runlane.store.values import session_of
 
-_COLUMNS: Final = ("status", "at", "body")
+_COLUMNS: Final[tuple[str, ...]] = ("status", "at", "body")
 _SESSIONS: Final = """
 SELECT lane, argMax((status, at, body), (block, row)) AS state
 FROM journal
 WHERE lane > {{after:String}} AND startsWith(lane, 's/') AND kind IN ('session', 'tombstone') AND {scope}
 GROUP BY lane
-HAVING countIf(kind = 'tombstone') = 0 AND ({{status:String}} = '' OR tupleElement(state, 1) = {{status:String}})
+HAVING countIf(kind = 'tombstone') = 0
+    AND ({{status:String}} = '' OR tupleElement(state, 1) = {{status:String}})
 ORDER BY lane
 LIMIT {{limit:UInt64}}
 """
@@ -49,7 +50,7 @@ def list_sessions(
 
 
 def scope_condition(scope: SessionScope | None, column: str, prefix: str = "") -> tuple[str, dict[str, Any]]:
-    """Return the SQL condition, and its parameters, that ``column`` (behind ``prefix``) lies inside ``scope``."""
+    """Return the SQL condition, with its parameters, that ``column``, behind ``prefix``, is in ``scope``."""
     if scope is None:
         return "1", {}
     condition = (

@@ -14,7 +14,7 @@ from runlane.contract.times import EPOCH
 from runlane.contract.values import CommittedRecord, RunStatus, Session, SessionStatus, StartOutcome
 from runlane.store.engine import ClientPool
 
-RECORD_COLUMNS: Final = (
+RECORD_COLUMNS: Final[tuple[str, ...]] = (
     "lane",
     "lane_seq",
     "seq",
@@ -32,7 +32,7 @@ RECORD_COLUMNS: Final = (
     "block",
 )
 """What ``record_of`` needs of a row; ``body`` as bytes."""
-STATE_COLUMNS: Final = (
+STATE_COLUMNS: Final[tuple[str, ...]] = (
     "kind",
     "lane",
     "run_id",

@@ -64,11 +64,11 @@ class BlockWriter:
         self._settings = {**_SETTINGS, "max_execution_time": max_execution_time}
 
     def insert(self, block: Block, not_after: datetime) -> None:
-        """Insert a block under the token of its number, to be refused by the server's clock after ``not_after``.
+        """Insert a block under its number's token, to be refused by the server's clock after ``not_after``.
 
         Returning means that a block of this number is in, not that it is this one. Raises ``LateBlock``,
-        ``TooManyParts`` and ``InsertRefused`` when nothing was written, ``InsertUnknown`` when nobody can tell; nothing
-        else.
+        ``TooManyParts`` and ``InsertRefused`` when nothing was written, ``InsertUnknown`` when nobody can
+        tell; nothing else.
         """
         self.insert_columns(block.columns, self.token(block.header), not_after)
 
@@ -91,7 +91,7 @@ class BlockWriter:
         return f"{self._journal_id}/{header.partition}/{header.generation}/{header.number}"
 
     def insert_columns(self, columns: Columns, token: str, not_after: datetime) -> None:
-        """Insert ``columns``, in the table's order without ``not_after``, as one native block under ``token``."""
+        """Insert ``columns``, in the table's order but without ``not_after``, as one native block."""
         rows = len(columns[0])
         try:
             with self._pool.client() as client:
