@@ -33,15 +33,14 @@ def settings(world: World) -> dict[str, str]:
 class Stranger:
     """Puts whatever it likes on the commands topic: a producer with none of our limits."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, compression: str = "none") -> None:
         self._topics = world.topics
         self._places: list[Place] = []
         self._producer = AnyProducer(
             {
                 "bootstrap.servers": world.kafka.bootstrap,
                 "message.max.bytes": 64 * 1024 * 1024,
-                # A batch that is small enough for the topic can hold a message that is not.
-                "compression.type": "zstd",
+                "compression.type": compression,
                 "queue.buffering.max.kbytes": 1024 * 1024,
                 "on_delivery": self._delivered,
             }

@@ -128,7 +128,10 @@ def check_only_the_tombstone_is_left(world: World, *, answers: int) -> None:
     rows = world.pool.query(
         "SELECT kind, run_id, agent_id, event_key FROM journal WHERE lane = {lane:String}", {"lane": LANE}
     )
-    assert Counter(kind for kind, *_ in rows) == {"tombstone": 1, "record": 1, "answer": answers}
+    counts = Counter(kind for kind, *_ in rows)
+    # A client that waits too long for an answer asks again, and gets another one.
+    assert counts.pop("answer") >= answers
+    assert counts == {"tombstone": 1, "record": 1}
     assert {tuple(ids) for _, *ids in rows} == {("", "", ""), ("", "", "session_purged")}
     of_runs = world.pool.query(
         "SELECT kind, type, code FROM journal WHERE has({runs:Array(String)}, run_id)", {"runs": list(RUNS)}
