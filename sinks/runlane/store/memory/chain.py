@@ -234,10 +234,11 @@ class MemoryChain:
 def _batches(messages: Sequence[Message], bounds: SinkBounds) -> Sequence[Sequence[Message]]:
     """Cut messages into blocks of bounded size, each of one message at least."""
     found: list[list[Message]] = []
-    size = bounds.block_bytes
+    size = 0
     for message in messages:
         own = len(message.value or b"")
-        if size + own > bounds.block_bytes or len(found[-1]) == bounds.block_messages:
+        full = not found or len(found[-1]) == bounds.block_messages
+        if full or size + own > bounds.block_bytes:
             found.append([])
             size = 0
         found[-1].append(message)
