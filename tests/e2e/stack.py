@@ -49,7 +49,7 @@ HOST_KEY = Key("host", b"h" * 32)
 OWNER_KEYS = Keyring([Key("owner", b"o" * 32)])
 TOKEN = "worker-token-of-the-tests"
 PASSWORD = "endpoint-password"
-PATIENCE = 30.0
+PATIENCE = 60.0
 FAST = Bounds(retry_last=0.5, recheck=0.5, revoke_seconds=5.0)
 """Shorter pauses than in production; the margins of a block are those of production."""
 

@@ -22,7 +22,7 @@ from runlane.store.block import BlockHeader
 from runlane.store.chain import ChainReader
 from tests.e2e.checks import check_acknowledged, check_world
 from tests.e2e.gates import Action, Rule, Sight, When
-from tests.e2e.stack import FAST, ClickHouse, OwnerProcess, World, wait_for
+from tests.e2e.stack import FAST, PATIENCE, ClickHouse, OwnerProcess, World, wait_for
 from tests.e2e.workload import clients, note, start_of
 from tests.harness.kafka import Kafka
 
@@ -32,8 +32,8 @@ KIB = 1024
 SMALL, LARGE = 3 * KIB, 850 * KIB
 WINDOW = 8
 BRIEF = replace(FAST, not_after=2.0, max_execution=2.0, proof_age=1.0)
-ONE_BY_ONE = replace(FAST, batch_commands=1)
 ALL_AT_ONCE = replace(FAST, batch_bytes=32 * KIB * KIB, pending_bytes=64 * KIB * KIB)
+ONE_BY_ONE = replace(ALL_AT_ONCE, batch_commands=1)
 ROUNDS = 5
 
 
@@ -62,20 +62,18 @@ class Lane:
 
     def append(self, *sizes: int) -> None:
         """Append records of these sizes."""
-        for size in sizes:
-            self.send(AppendRunRecord(note("r", f"note-{next(self._numbers)}", size=size)))
+        records = [note("r", f"note-{next(self._numbers)}", size=size) for size in sizes]
+        self.send(*(AppendRunRecord(record) for record in records))
 
     def send(self, *commands: Command) -> None:
         """Send commands into the run's lane."""
+        topic, key = self._world.topics.commands.name, run_lane("r").encode()
         with Producer(self._world.kafka) as producer:
             for command in commands:
                 self.sent += 1
                 headers = command_headers(f"raw-{self.sent}", 0)
-                body = encode_command(command)
-                key = run_lane("r").encode()
-                producer.produce(
-                    self._world.topics.commands.name, body, key=key, headers=headers, partition=0
-                )
+                producer.produce(topic, encode_command(command), key=key, headers=headers, partition=0)
+            assert producer.drain(PATIENCE)
 
 
 def end_of_chain(world: World) -> BlockHeader:
@@ -145,6 +143,7 @@ def test_a_commit_against_the_claim_of_a_rival_that_cuts_its_batches_otherwise(
         gather(roomy, lane, halted, first)
         halt(halted, second)
         rival = roomy.owner(direct=True, bounds=others)
+        rival.wait_until_open([0])
         wait_for(lambda: decided(roomy, lane), "the rival has decided everything")
         wake(halted)
         assert (second.block.size > 5 * KIB * KIB) is large
