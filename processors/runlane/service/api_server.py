@@ -16,10 +16,13 @@ from runlane.contract.reader import SessionScope
 from runlane.gateway import Access, Role, Token
 from runlane.service.settings import Settings, SettingsError, parse_listen
 
-_MAX_REQUESTS: Final = 256
+_MAX_CONNECTIONS: Final = 2_048
+_BACKLOG: Final = 512
 _MAX_HEAD_BYTES: Final = 32 * 1024
 _GRACE_SECONDS: Final = 5
 _START_SECONDS: Final = 30.0
+_DEAD_PEER_MS: Final = 45_000
+"""A peer that acknowledges nothing, or keeps its window shut, for so long is cut off by the kernel."""
 
 
 def access_of(settings: Settings) -> Access:
@@ -67,8 +70,8 @@ class ApiServer:
             log_config=None,
             access_log=False,
             server_header=False,
-            lifespan="off",
-            limit_concurrency=_MAX_REQUESTS,
+            lifespan="on",
+            limit_concurrency=_MAX_CONNECTIONS,
             h11_max_incomplete_event_size=_MAX_HEAD_BYTES,
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
@@ -101,7 +104,11 @@ class ApiServer:
 def _listen(address: tuple[str, int]) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        return socket.create_server(address, family=family, backlog=_MAX_REQUESTS)
+        server = socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
         reason = f"cannot listen on {address[0]}:{address[1]} ({error.strerror})"
         raise Unavailable(reason, code="address_unusable") from None
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # Each connection inherits it; the server gives up a viewer, but not the bytes that wait for it.
+        server.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_PEER_MS)
+    return server

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from urllib.parse import quote, unquote
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from runlane.contract.errors import ErrorInfo, InvalidCommand
 from runlane.contract.memory import MemoryPage, decode_event, encode_event
@@ -30,16 +30,17 @@ from runlane.contract.values import (
 PROBLEM_MEDIA_TYPE = "application/problem+json"
 PROBLEM_TYPE_PREFIX = "urn:runlane:error:"
 _ESCAPE = "~"
-_DOT_SEGMENTS = (".", "..")
+_TAKEN_SEGMENTS = (".", "..", "stream")
 
 
 def path_segment(identifier: str) -> str:
     """Return ``identifier`` as one path segment: UTF-8, percent-encoded, "/" too.
 
-    URL software drops the segments "." and ".." even when they are percent-encoded, so those two ids, and ids
-    that start with "~", get a "~" in front. The empty id, which some reads answer too (C248), is "~".
+    URL software drops the segments "." and ".." even when they are percent-encoded, and "stream" is that of
+    all runs, so these ids, and ids that start with "~", get a "~" in front. The empty id, which some reads
+    answer too (C248), is "~".
     """
-    if not identifier or identifier in _DOT_SEGMENTS or identifier.startswith(_ESCAPE):
+    if not identifier or identifier in _TAKEN_SEGMENTS or identifier.startswith(_ESCAPE):
         identifier = _ESCAPE + identifier
     return quote(identifier, safe="")
 
@@ -256,6 +257,42 @@ class RecordPageBody(_Body):
     def value(self) -> Page:
         """Return the page that the body describes."""
         return Page(tuple(record.value() for record in self.records), self.next_cursor)
+
+
+class NewSessionBody(BaseModel):
+    """A session to be created; ``at`` is now unless given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: Annotated[str, Field(max_length=256)]
+    at: AwareDatetime | None = None
+
+
+class EndSessionBody(BaseModel):
+    """When a session ends: now unless given."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    at: AwareDatetime | None = None
+
+
+class PurgedBody(_Body):
+    """A session that is gone; its id is reserved for ever."""
+
+    session_id: str
+
+
+class AccessBody(_Body):
+    """How this gateway lets people in: `open` needs no token, which it does on loopback only."""
+
+    mode: Literal["open", "token"]
+
+
+class TicketBody(_Body):
+    """A ticket for one connect of a stream, as `?ticket=`, within so many seconds."""
+
+    ticket: str
+    expires_in: int
 
 
 class MemoryBody(_Body):

@@ -1,6 +1,21 @@
-"""The read API: committed state over HTTP, for workers, hosts and viewers (design, Reading)."""
+"""The gateway: reads, streams and host commands over HTTP, and the web page (design, Reading; Topics)."""
 
-from runlane.gateway.app import Probe, create_app
+from runlane.gateway.app import Parts, Probe, create_app
 from runlane.gateway.auth import Access, Principal, Role, Token
+from runlane.gateway.caps import Caps
+from runlane.gateway.live import KafkaSource, Live
+from runlane.gateway.page import Page
 
-__all__ = ["Access", "Principal", "Probe", "Role", "Token", "create_app"]
+__all__ = [
+    "Access",
+    "Caps",
+    "KafkaSource",
+    "Live",
+    "Page",
+    "Parts",
+    "Principal",
+    "Probe",
+    "Role",
+    "Token",
+    "create_app",
+]

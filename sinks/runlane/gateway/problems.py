@@ -40,20 +40,21 @@ _STATUS_BY_CLASS: Final[tuple[tuple[type[RunlaneError], int], ...]] = (
 )
 _REASONS: Final = {404: "unknown_path", 405: "method_not_allowed"}
 
+_CONTENT: Final = {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+_TEXTS: Final = {
+    400: "A parameter breaks a rule; `code` names it",
+    401: "No token, or an unknown one",
+    403: "The token does not allow this",
+    404: "Missing, or hidden from this token",
+    410: "The session was purged",
+    429: "A bound is reached; try again later",
+    503: "The journal does not answer; try again later",
+}
 PROBLEM_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
-    status: {
-        "description": text,
-        "content": {PROBLEM_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-    }
-    for status, text in (
-        (400, "A parameter breaks a rule; `code` names it"),
-        (401, "No token, or an unknown one"),
-        (403, "The token does not allow this"),
-        (404, "Missing, or hidden from this token"),
-        (410, "The session was purged"),
-        (429, "A bound is reached; try again later"),
-        (503, "The journal does not answer; try again later"),
-    )
+    status: {"description": text, "content": _CONTENT} for status, text in _TEXTS.items()
+}
+HOST_RESPONSES: Final[dict[int | str, dict[str, Any]]] = PROBLEM_RESPONSES | {
+    409: {"description": "The session's state does not allow this", "content": _CONTENT}
 }
 
 

@@ -9,11 +9,12 @@ import click
 import structlog
 
 from runlane.contract.errors import TopicMismatch
-from runlane.gateway import create_app
+from runlane.contract.signing import parse_key
 from runlane.kafka import Admin, GroupSettings
 from runlane.owner.config import OwnerConfig
-from runlane.service.api_server import ApiServer, access_of
+from runlane.service.api_server import access_of
 from runlane.service.exits import Exit
+from runlane.service.gateway_parts import GatewayParts, serve_gateway
 from runlane.service.journal import open_pool
 from runlane.service.logs import configure_logs
 from runlane.service.metrics import owner_registry
@@ -21,7 +22,7 @@ from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.service.probes import ProbeServer
 from runlane.service.settings import Settings, load_settings, parse_listen
 from runlane.service.signals import Stopped, stoppable, wait_for
-from runlane.store import AsyncJournalReader, ClientPool, journal_id, self_test
+from runlane.store import ClientPool, journal_id, self_test
 
 
 @click.command("owner")
@@ -54,7 +55,10 @@ def owner_command() -> int:
 
 @click.command("gateway")
 def gateway_command() -> int:
-    """Serve the read API, `/livez`, `/readyz` and `/openapi.json`."""
+    """Serve the read API and the web page, and with RUNLANE_KAFKA the streams.
+
+    With RUNLANE_HOST_KEY too it takes host commands over HTTP, from holders of a host token.
+    """
     settings = load_settings()
     configure_logs(settings.log_level)
     settings.need("clickhouse")
@@ -66,11 +70,17 @@ def gateway_command() -> int:
         with stoppable(), ExitStack() as parts:
             pool = parts.enter_context(open_pool(settings, None))
             journal = journal_id(pool)
-            reader = AsyncJournalReader(pool)
-            parts.callback(reader.close)
-            app = create_app(reader, access)
-            api = parts.enter_context(ApiServer(app, parse_listen(settings.listen)))
-            log.info("gateway serves", url=api.url, journal=journal)
+            made = GatewayParts(
+                pool,
+                access,
+                parse_listen(settings.listen),
+                kafka=settings.kafka_config("gateway") if settings.kafka else None,
+                topics=settings.topics(),
+                host_key=parse_key(settings.host_key[0].get_secret_value()) if settings.host_key else None,
+                codec=settings.codec(),
+            )
+            api = parts.enter_context(serve_gateway(made))
+            log.info("gateway serves", url=api.url, journal=journal, streams=made.kafka is not None)
             wait_for(threading.Event())
     except Stopped:
         log.info("gateway stopped")

@@ -45,7 +45,11 @@ class Secrets(BaseModel):
 
     def host_keys(self) -> Keyring:
         """Return the keys that host commands are checked with."""
-        return Keyring([Key(_KEY_ID, self.host_key.encode())])
+        return Keyring([self.signing_key()])
+
+    def signing_key(self) -> Key:
+        """Return the key that signs host commands."""
+        return Key(_KEY_ID, self.host_key.encode())
 
     def for_clients(self) -> tuple[Tokens, HostKey]:
         """Return what the connection file tells."""

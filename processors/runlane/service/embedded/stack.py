@@ -12,14 +12,13 @@ from runlane.client import Connection
 from runlane.contract.codec import Codec
 from runlane.contract.errors import Unavailable
 from runlane.contract.topics import EMBEDDED_PARTITIONS, Topics
-from runlane.gateway import Access, Role, Token, create_app
+from runlane.gateway import Access, Role, Token
 from runlane.gateway.auth import LOOPBACK_HOSTS
 from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
 from runlane.owner.config import OwnerConfig
-from runlane.service.api_server import ApiServer
 from runlane.service.embedded.folder import ENGINE_FOLDER, DataFolder, Secrets
+from runlane.service.gateway_parts import GatewayParts, serve_gateway
 from runlane.service.owner_thread import OwnerParts, OwnerThread
-from runlane.store.async_reader import AsyncJournalReader
 from runlane.store.block import LogId
 from runlane.store.endpoint import Endpoint, EndpointConfig
 from runlane.store.engine import ClientPool, connect, connection_string
@@ -78,11 +77,17 @@ class EmbeddedStack:
         # The broker has no identity of its own, and is another one each time.
         log = LogId(_CLUSTER, secrets.token_hex(16))
         self.owner = parts.enter_context(OwnerThread(self._owner_parts(broker, journal_id, keys, log)))
-        reader = AsyncJournalReader(self.pool, threads=_READ_THREADS)
-        parts.callback(reader.close)
         tokens = (Token(keys.worker_token, Role.WORKER), Token(keys.host_token, Role.HOST))
-        app = create_app(reader, Access(tokens, LOOPBACK_HOSTS), ready=self._ready)
-        api = parts.enter_context(ApiServer(app, (_HOST, self._port)))
+        gateway = GatewayParts(
+            self.pool,
+            Access(tokens, LOOPBACK_HOSTS),
+            (_HOST, self._port),
+            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-gateway"),
+            topics=self._topics,
+            host_key=keys.signing_key(),
+            read_threads=_READ_THREADS,
+        )
+        api = parts.enter_context(serve_gateway(gateway, ready=self._ready))
         self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
         client_tokens, host_key = keys.for_clients()
         self.connection = Connection(

@@ -5,29 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import Depends, Path, Query, Request
+from fastapi import Depends, Path, Query
 
 from runlane.contract.errors import InvalidCommand
 from runlane.contract.http_models import from_path_segment
 from runlane.contract.limits import MAX_PAGE_LIMIT
-from runlane.contract.reader import Reader, SessionScope
-from runlane.gateway.auth import Access
-from runlane.gateway.scoped import reader_for
+from runlane.contract.reader import SessionScope
 
 DEFAULT_PAGE_LIMIT = 100
 _SEGMENT = (
-    "one percent-encoded segment; the empty id, '.', '..' and ids that start with '~' get a '~' in front"
+    "one percent-encoded segment; the empty id, '.', '..', 'stream' and ids that start with '~' get a '~'"
 )
-
-
-def _authorized_reader(request: Request) -> Reader:
-    access, reader = request.app.state.access, request.app.state.reader
-    assert isinstance(access, Access)
-    principal = access.authenticate(request.headers.get("authorization", ""))
-    return reader_for(principal, reader)
-
-
-AuthorizedReader = Annotated[Reader, Depends(_authorized_reader)]
 
 
 def _run_id(run_id: Annotated[str, Path(description=_SEGMENT)]) -> str:

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Depends, Query
 from runlane.contract.http_models import RecordPageBody, RunBody, RunPageBody, SuspensionBody
 from runlane.contract.reader import RunQuery
 from runlane.contract.values import RunStatus
+from runlane.gateway.identity import AuthorizedReader
 from runlane.gateway.problems import PROBLEM_RESPONSES
-from runlane.gateway.routes.params import AuthorizedReader, Bounds, RunId, Within, aware, parse_labels
+from runlane.gateway.routes.params import Bounds, RunId, Within, aware, parse_labels
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"], responses=PROBLEM_RESPONSES)
 

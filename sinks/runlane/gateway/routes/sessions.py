@@ -13,8 +13,9 @@ from runlane.contract.http_models import (
     SessionStatusBody,
 )
 from runlane.contract.values import RunStatus, SessionStatus
+from runlane.gateway.identity import AuthorizedReader
 from runlane.gateway.problems import PROBLEM_RESPONSES
-from runlane.gateway.routes.params import AuthorizedReader, Bounds, SessionId, Within
+from runlane.gateway.routes.params import Bounds, SessionId, Within
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"], responses=PROBLEM_RESPONSES)
 

@@ -1,0 +1,154 @@
+"""The runs list: a snapshot, then each run that changed, with its counts and what it did last."""
+
+import pytest
+
+from runlane.client import ToolCall
+from runlane.gateway.live import board as module
+from runlane.gateway.live.summary import activity_of
+from tests.gateway.live.world import VIEWER, World, begin, data, end
+from tests.gateway.memory_reader import a_record
+
+
+async def test_first_the_newest_runs_then_those_that_change(world: World) -> None:
+    await world.session()
+    run = await begin(world)
+    await run.append("usage", {"TotalTokens": 7})
+    await run.append("assistant_message", {"Message": "first\n  words"})
+    async with world.stream("/v1/runs/stream") as viewer:
+        first = await viewer.until("sync")
+        await run.append("usage", {"InputTokens": 2, "OutputTokens": 3})
+        await run.append("tool_call_scheduled", {"ToolName": "search"})
+        world.publish()
+        changed = data(await viewer.next())
+        await end(run)
+        world.publish()
+        ended = data(await viewer.next())
+
+    assert [event.name for event in first] == ["head", "run", "sync"]
+    snapshot = data(first[1])
+    assert (snapshot["run_id"], snapshot["status"], snapshot["labels"]) == ("r", "running", {})
+    assert (snapshot["tokens"], snapshot["records"]) == (7, 3)
+    assert snapshot["last_activity"]["text"] == "first words"
+    assert (changed["tokens"], changed["records"]) == (12, 5)
+    assert (changed["last_activity"]["type"], changed["last_activity"]["text"]) == (
+        "tool_call_scheduled",
+        "search",
+    )
+    assert (ended["status"], ended["records"]) == ("completed", 6)
+
+
+async def test_a_run_that_starts_is_told_whole(world: World) -> None:
+    await world.session()
+    async with world.stream("/v1/runs/stream") as viewer:
+        await viewer.until("sync")
+        parent = await begin(world)
+        child = parent.child("kid", "helper", call=ToolCall("ask", "c1"), labels={"team": "blue"})
+        await child.__aenter__()
+        world.publish()
+        told = {run["run_id"]: run for run in [data(await viewer.next()), data(await viewer.next())]}
+
+    stored = await world.store.load_run("kid")
+    assert told["kid"]["parent_run_id"] == "r"
+    assert told["kid"]["labels"] == {"team": "blue"}
+    assert told["kid"]["started_at"] == stored.started_at.isoformat()
+    assert told["kid"]["updated_at"] == stored.updated_at.isoformat()
+    assert told["r"]["last_activity"]["text"] == "ask: helper"
+
+
+async def test_a_run_known_with_a_hole_is_read_anew(world: World) -> None:
+    await world.session()
+    run = await begin(world)
+    async with world.stream("/v1/runs/stream") as viewer:
+        await viewer.until("sync")
+        await run.append("note", {})
+        await run.append("note", {})
+        # The first of the two never reaches the topic.
+        world.topic.send(world.unpublished()[-1:])
+        assert data(await viewer.next())["records"] == 3
+
+
+async def test_an_unknown_run_that_changes_is_read(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_SNAPSHOT", 1)
+    await world.session()
+    old = await begin(world, "a")
+    await begin(world, "b")
+    world.unpublished()
+    async with world.stream("/v1/runs/stream") as viewer:
+        known = data((await viewer.until("sync"))[1])["run_id"]
+        other = old if known == "b" else await begin(world, "c")
+        await other.append("note", {})
+        world.publish()
+        told = data(await viewer.next())
+
+    assert told["run_id"] != known
+    assert told["records"] == 2
+
+
+async def test_a_viewer_token_sees_its_runs_only(world: World) -> None:
+    await world.session()
+    await world.session("other")
+    mine, other = await begin(world, "r"), await begin(world, "hidden", "other")
+    await world.store.run("alone", "agent").__aenter__()
+    async with world.stream("/v1/runs/stream", VIEWER) as viewer:
+        snapshot = await viewer.until("sync")
+        await other.append("note", {})
+        world.publish()
+        await mine.append("note", {})
+        world.publish()
+        changed = data(await viewer.next())
+
+    assert [data(event)["run_id"] for event in snapshot if event.name == "run"] == ["r"]
+    assert changed["run_id"] == "r"
+
+
+async def test_the_board_is_empty_while_nobody_looks(world: World) -> None:
+    await world.session()
+    await begin(world)
+    async with world.stream("/v1/runs/stream") as viewer:
+        await viewer.until("sync")
+        assert world.live.board._runs
+    await world.quiet(lambda: not world.live.board._runs)
+    assert not world.live.wants("s/anything")
+
+
+@pytest.mark.parametrize(
+    ("kind", "payload", "text"),
+    [
+        ("assistant_message", b'{"Message":"hello"}', "hello"),
+        (
+            "run_completed",
+            b'{"status":"failed","failure":{"kind":"timeout","message":"slow"}}',
+            "timeout: slow",
+        ),
+        ("run_completed", b'{"status":"canceled","cancellation":{"reason":"user"}}', "user"),
+        ("tool_result_received", b'{"tool_name":"t","failure":{"error":{"message":"no"}}}', "t: no"),
+        ("tool_result_received", b'{"tool_name":"t","result_preview":"3 rows"}', "t: 3 rows"),
+        ("await_confirmation", b'{"Title":"Pay?"}', "confirmation: Pay?"),
+        ("own_type", b'{"anything":1}', ""),
+        ("planner_note", b"[1]", ""),
+        ("planner_note", b'{"Note":7}', ""),
+        (
+            "transcript_messages_appended",
+            b'[{"role":"user","parts":[{"text":"a"}]},{"role":"assistant","parts":[{"text":"b"},{"x":1}]}]',
+            "b",
+        ),
+    ],
+)
+def test_a_record_in_words(kind: str, payload: bytes, text: str) -> None:
+    from dataclasses import replace
+
+    activity = activity_of(replace(a_record("r", "s", 1, payload), type=kind))
+
+    assert activity is not None
+    assert (activity.type, activity.text) == (kind, text)
+
+
+def test_a_dull_record_says_nothing_and_words_are_cut() -> None:
+    from dataclasses import replace
+
+    record = a_record("r", "s", 1, b'{"Message":"' + b"x" * 5000 + b'"}')
+    long = activity_of(replace(record, type="assistant_message"))
+
+    assert activity_of(replace(record, type="usage")) is None
+    assert long is not None
+    assert len(long.text) == 200
