@@ -86,9 +86,9 @@ def sink(
 
 
 @asynccontextmanager
-async def client(kafka: KafkaConfig, pool: ClientPool, *, timeout: float = 30.0) -> AsyncIterator[RunStore]:
+async def client(kafka: KafkaConfig, pool: ClientPool) -> AsyncIterator[RunStore]:
     """A store that reads memory out of the table itself."""
-    options = ClientOptions(timeout=timeout, answer_wait=1.0)
+    options = ClientOptions(timeout=30.0, answer_wait=1.0)
     transport = KafkaTransport(lambda: KafkaTarget(kafka), options=options)
     reader = MemoryTableReader(pool)
     runs = MemoryReader(MemoryLanes(SystemClock().now, host=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -189,6 +190,6 @@ def test_the_blocks_form_one_chain(kafka: KafkaConfig, held: tuple[ClientPool, M
     for partition in range(TOPICS.partitions):
         headers = Chains(held[0], MEMORY).headers(partition, 0, 10_000)
         assert [header.number for header in headers] == list(range(len(headers)))
-        for before, after in zip(headers, headers[1:], strict=False):
+        for before, after in itertools.pairwise(headers):
             assert after.prev_hash == before.hash
             assert after.first == before.last + 1
