@@ -1,4 +1,4 @@
-"""A memory sink as a process of its own, composed of the real parts, that kills itself where it is told to."""
+"""A memory sink as a process of its own, of the real parts, that kills itself where it is told to."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from runlane.contract.state import LaneView
 from runlane.owner import takeover
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
-from runlane.owner.repair import repair
+from runlane.store.repair import repair
 from runlane.store.block import BlockKind, LogId
 from runlane.store.flight import InsertReport
 from runlane.store.stops import ANSWERS, StopKind

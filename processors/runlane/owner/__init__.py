@@ -7,8 +7,8 @@ from runlane.owner.journal_store import JournalStore
 from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import ClockPort, IdsPort, LogPort, Ports, StorePort
-from runlane.owner.repair import Repaired, repair
 from runlane.owner.shared import Stats
+from runlane.store.repair import Repaired, repair
 from runlane.store.stops import ANSWERS, Stop, StopKind
 
 __all__ = [

@@ -21,6 +21,7 @@ from runlane.kafka import KafkaConfig
 from runlane.service.api_server import ApiServer
 from runlane.store import AsyncJournalReader, ClientPool
 from runlane.store.live import AsyncLiveReads
+from runlane.store.memory import MemoryTableReader
 
 _HOST_SECONDS: Final = 20.0
 
@@ -45,6 +46,8 @@ def serve_gateway(parts: GatewayParts, *, ready: Probe | None = None) -> Generat
     with ExitStack() as held:
         reader = AsyncJournalReader(parts.pool, threads=parts.read_threads)
         held.callback(reader.close)
+        memory = MemoryTableReader(parts.pool)
+        held.callback(memory.close)
         streams, host = None, None
         if parts.kafka is not None:
             reads = AsyncLiveReads(parts.pool)
@@ -54,7 +57,10 @@ def serve_gateway(parts: GatewayParts, *, ready: Probe | None = None) -> Generat
                 host = HostClient(parts.kafka, parts.topics, parts.host_key, reader)
                 held.callback(host.close)
         app = create_app(
-            reader, parts.access, ready=ready, parts=Parts(streams=streams, host=host, page=Page())
+            reader,
+            parts.access,
+            ready=ready,
+            parts=Parts(streams=streams, memory=memory, host=host, page=Page()),
         )
         api = held.enter_context(ApiServer(app, parts.address))
         if streams is not None:

@@ -108,6 +108,9 @@ class Settings(BaseSettings):
     )
     replication: Annotated[int, Field(ge=1, le=15, description="of topics that are made anew")] = 1
     group: Annotated[str, Field(min_length=1, description="consumer group of the owners")] = "runlane-owner"
+    memory_group: Annotated[str, Field(min_length=1, description="consumer group of the memory sinks")] = (
+        "runlane-memory-sink"
+    )
     clickhouse: Annotated[
         SecretStr, Field(description="`http(s)://user:password@host:port/database` or `chdb:///path`")
     ] = SecretStr("")

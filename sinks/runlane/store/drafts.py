@@ -1,4 +1,4 @@
-"""The blocks of every table of chains that decide nothing: claims and adoptions (design, Committing; Takeover)."""
+"""Blocks that decide nothing, of any table of chains: claims and adoptions (design, Committing; Takeover)."""
 
 from __future__ import annotations
 

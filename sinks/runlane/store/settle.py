@@ -1,4 +1,4 @@
-"""Writing one block to its end, for writers that wait: insert, read back, again, until it is ours or never will be."""
+"""Writing one block to its end, for writers that wait: insert, read back, again, until its fate is known."""
 
 from __future__ import annotations
 

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "demo": ("embedded", "Tell a scripted agent session, check what was stored, and leave."),
     "gateway": ("roles", "Serve the read API."),
     "inspect": ("inspect", "Show chains, blocks, runs, sessions and erases of the journal."),
+    "memory-sink": ("memory", "Store what products remember."),
     "migrate": ("setup", "Bring the journal's tables to this release."),
     "owner": ("roles", "Decide and commit the commands of the partitions that the group assigns."),
     "rebuild": ("recovery", "Make the derived search table anew out of the journal."),

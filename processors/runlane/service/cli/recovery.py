@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,25 @@ from runlane.owner.journal_store import JournalStore
 from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import SystemClock, SystemIds
 from runlane.owner.ports import Ports
-from runlane.owner.repair import repair
 from runlane.service.cli.output import json_option, note, print_json
 from runlane.service.embedded.folder import DataFolder
 from runlane.service.journal import data_option, open_pool
 from runlane.service.settings import Settings, load_settings
 from runlane.store import ClientPool, connect, journal_id, rebuild_search
+from runlane.store.memory import MemoryTable
+from runlane.store.repair import repair
 
 _BOUNDS = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRepair:
+    """What a repair of memory needs."""
+
+    store: MemoryTable
+    clock: SystemClock
+
+
 partition_option = click.option(
     "--partition", type=click.IntRange(min=0), required=True, help="The stopped partition."
 )
@@ -52,13 +63,15 @@ def adopt_log_command(*, partition: int, as_json: bool) -> None:
 
 @click.command("repair")
 @partition_option
+@click.option("--memory", is_flag=True, help="The chain of memory, in place of the journal's.")
 @data_option
 @json_option
-def repair_command(*, partition: int, data: Path | None, as_json: bool) -> None:
+def repair_command(*, partition: int, memory: bool, data: Path | None, as_json: bool) -> None:
     """Go on with a chain whose acknowledged last block is gone, in a new generation of block numbers.
 
-    Answers the stop block_missing. Stop every owner first; it waits until nothing that is under way can still
-    come, a minute and a half. What the lost block decided is decided again, if the log still has it.
+    Answers the stop block_missing. Stop every owner, or memory sink, first; it waits until nothing that is
+    under way can still come, a minute and a half. What the lost block decided is decided again, if the log
+    still has it.
     """
     settings = load_settings()
     with ExitStack() as parts:
@@ -75,7 +88,11 @@ def repair_command(*, partition: int, data: Path | None, as_json: bool) -> None:
             kafka = KafkaConfig(broker.bootstrap)
         ports = parts.enter_context(_ports(kafka, settings, pool))
         note("waiting until nothing that is under way can still come …")
-        repaired = repair(ports, partition, _BOUNDS)
+        if memory:
+            table = MemoryTable(pool, journal_id(pool), max_execution=_BOUNDS.max_execution)
+            repaired = repair(MemoryRepair(table, SystemClock()), partition, _BOUNDS)
+        else:
+            repaired = repair(ports, partition, _BOUNDS)
     _tell(asdict(repaired), "", as_json)
 
 

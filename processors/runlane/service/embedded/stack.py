@@ -1,4 +1,4 @@
-"""All parts in one process: broker, engine, owner, read API, ClickHouse endpoint."""
+"""All parts in one process: broker, engine, owner, memory sink, read API, ClickHouse endpoint."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
 from runlane.owner.config import OwnerConfig
 from runlane.service.embedded.folder import ENGINE_FOLDER, DataFolder, Secrets
 from runlane.service.gateway_parts import GatewayParts, serve_gateway
+from runlane.service.memory_thread import MemoryParts, MemoryThread
 from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.store.block import LogId
 from runlane.store.endpoint import Endpoint, EndpointConfig
@@ -48,6 +49,7 @@ class EmbeddedStack:
         self._parts = ExitStack()
         self.pool: ClientPool
         self.owner: OwnerThread
+        self.memory: MemoryThread
         self.connection: Connection
 
     def __enter__(self) -> Self:
@@ -77,6 +79,7 @@ class EmbeddedStack:
         # The broker has no identity of its own, and is another one each time.
         log = LogId(_CLUSTER, secrets.token_hex(16))
         self.owner = parts.enter_context(OwnerThread(self._owner_parts(broker, journal_id, keys, log)))
+        self.memory = parts.enter_context(MemoryThread(self._memory_parts(broker, journal_id, log)))
         tokens = (Token(keys.worker_token, Role.WORKER), Token(keys.host_token, Role.HOST))
         gateway = GatewayParts(
             self.pool,
@@ -89,6 +92,7 @@ class EmbeddedStack:
         )
         api = parts.enter_context(serve_gateway(gateway, ready=self._ready))
         self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
+        self.memory.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
         client_tokens, host_key = keys.for_clients()
         self.connection = Connection(
             kafka=broker.bootstrap,
@@ -121,5 +125,17 @@ class EmbeddedStack:
             log=log,
         )
 
+    def _memory_parts(self, broker: EmbeddedBroker, journal_id: str, log: LogId) -> MemoryParts:
+        return MemoryParts(
+            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-memory-sink"),
+            topics=self._topics,
+            group=GroupSettings("runlane-memory-sink"),
+            pool=self.pool,
+            journal_id=journal_id,
+            codec=Codec(),
+            adopts=ADOPTS,
+            log=log,
+        )
+
     async def _ready(self) -> Mapping[str, str]:
-        return self.owner.progress.faults()
+        return {**self.owner.progress.faults(), **self.memory.faults()}

@@ -1,4 +1,4 @@
-"""The memory sink: topic `runlane.memory` into the table `memory_events`, each message once, by chains of blocks."""
+"""The memory sink: topic `runlane.memory` into table `memory_events`, by chains of blocks."""
 
 from runlane.store.memory.chain import MEMORY_LOGIC_VERSION, SinkBounds
 from runlane.store.memory.kafka_log import KafkaMemoryLog

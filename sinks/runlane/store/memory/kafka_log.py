@@ -20,8 +20,8 @@ _LINGER_MS: Final = 1.0
 class KafkaMemoryLog:
     """The memory topic as its sink sees it.
 
-    With ``log`` (the embedded broker has no identity of its own) every partition is assigned to this process; without,
-    the group shares them out and the cluster says which log it is.
+    With ``log`` (the embedded broker has no identity of its own) every partition is assigned to this process;
+    without, the group shares them out and the cluster says which log it is.
     """
 
     def __init__(

@@ -97,6 +97,10 @@ class MemoryStorePort(Protocol):
         """Go on erasing a run's deleted events; True when none is left, False while a mutation runs."""
         ...
 
+    def start_generation(self, partition: int, generation: int) -> None:
+        """Write a partition's next chain generation, for ``repair``."""
+        ...
+
 
 class ClockPort(Protocol):
     """The sink's clocks."""

@@ -27,7 +27,10 @@ SELECT position, row, body FROM memory_events
 WHERE {_NEXT} AND (position, row) IN (
     SELECT position, row FROM (
         SELECT position, row, size, sum(size) OVER (ORDER BY position, row) AS total
-        FROM (SELECT position, row, size FROM memory_events WHERE {_NEXT} ORDER BY position, row LIMIT {{limit:UInt64}})
+        FROM (
+            SELECT position, row, size FROM memory_events
+            WHERE {_NEXT} ORDER BY position, row LIMIT {{limit:UInt64}}
+        )
     )
     WHERE total - size <= {{bytes:UInt64}}
 )
@@ -38,8 +41,8 @@ ORDER BY position, row
 class MemoryTableReader:
     """Implements ``MemoryReader`` over the table; at most ``threads`` reads run at once.
 
-    A page is read after the deletions: what a deletion that came later hides is not shown by the next page, whose
-    ``deleted`` differs.
+    A page is read after the deletions: what a deletion that came later hides is not shown by the next page,
+    whose ``deleted`` differs.
     """
 
     def __init__(self, pool: ClientPool, *, threads: int = 2) -> None:

@@ -1,7 +1,7 @@
-"""The rows of memory: one layout for appends, their events, deletions and refusals, in blocks of their own chains.
+"""The rows of memory: one layout for appends, their events, deletions and refusals.
 
-Events go when a product deletes them; everything else stays, so that a repeated append is known again and the chain
-still verifies. So each run's events have a digest of their own, and all other rows one together.
+Events go when a product deletes them; everything else stays, so that a repeated append is known again and
+the chain still verifies. So each run's events have a digest of their own, and all other rows one together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The loop of the memory sink: poll, store, answer, one partition after the other, in one thread.
 
-Nothing is ever under way between two polls, so a partition can be let go of at once. What the loop loses by waiting for
-the database, it gains in blocks: meanwhile messages gather.
+Nothing is ever under way between two polls, so a partition can be let go of at once. What the loop loses by
+waiting for the database it gains in blocks: meanwhile messages gather.
 """
 
 from __future__ import annotations

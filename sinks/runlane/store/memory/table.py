@@ -22,7 +22,9 @@ WHERE kind IN ('append', 'delete') AND (agent_id, run_id, append_key) IN ({named
 _DELETED: Final = "SELECT agent_id, run_id, max(position) AS deleted FROM memory_events WHERE kind = 'delete'"
 _PENDING: Final = f"""
 SELECT DISTINCT agent_id, run_id FROM memory_events
-INNER JOIN ({_DELETED} AND partition = {{partition:UInt32}} GROUP BY agent_id, run_id) AS gone USING (agent_id, run_id)
+INNER JOIN (
+    {_DELETED} AND partition = {{partition:UInt32}} GROUP BY agent_id, run_id
+) AS gone USING (agent_id, run_id)
 WHERE kind = 'event' AND position < deleted
 ORDER BY agent_id, run_id
 """  # noqa: S608
@@ -85,7 +87,7 @@ class MemoryTable:
         return False
 
     def start_generation(self, partition: int, generation: int) -> None:
-        """Write a partition's next chain generation, for ``repair``."""
+        """As ``MemoryStorePort.start_generation``."""
         self._chains.start_generation(partition, generation)
 
     def _rows(self, wanted: Sequence[Named]) -> Iterator[Sequence[str]]:

@@ -1,0 +1,68 @@
+"""`memory-sink`: one role, any number of processes."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import click
+import structlog
+
+from runlane.contract.errors import TopicMismatch
+from runlane.kafka import Admin, GroupSettings
+from runlane.service.exits import Exit
+from runlane.service.journal import open_pool
+from runlane.service.logs import configure_logs
+from runlane.service.memory_thread import ADOPTABLE, MemoryParts, MemoryThread
+from runlane.service.probes import ProbeServer
+from runlane.service.settings import load_settings, parse_listen
+from runlane.service.signals import Stopped, stoppable, wait_for
+from runlane.store import journal_id, self_test
+
+
+@click.command("memory-sink")
+@click.option(
+    "--adopt-log", is_flag=True, help="Accept a log that is another one than what is stored came from."
+)
+def memory_sink_command(*, adopt_log: bool) -> int:
+    """Store what products remember: topic memory into ClickHouse, each message once.
+
+    Needs the topics and the tables as `runlane topics` and `runlane migrate` make them. A partition whose log
+    is not the one that its stored messages came from is stopped; `--adopt-log` goes on with the log as it is
+    and journals that.
+    """
+    settings = load_settings()
+    configure_logs(settings.log_level)
+    settings.need("kafka", "clickhouse")
+    log = structlog.get_logger(__name__)
+    try:
+        with stoppable(), ExitStack() as parts:
+            pool = parts.enter_context(open_pool(settings, None))
+            kafka, topics = settings.kafka_config("memory-sink"), settings.topics()
+            counts = Admin(kafka).partition_counts()
+            for spec in (topics.memory, topics.outcomes):
+                if spec.name not in counts:
+                    raise TopicMismatch(
+                        f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name
+                    )
+            journal = journal_id(pool)
+            self_test(pool)
+            made = MemoryParts(
+                kafka=kafka,
+                topics=topics,
+                group=GroupSettings(settings.memory_group),
+                pool=pool,
+                journal_id=journal,
+                codec=settings.codec(),
+                adopts=ADOPTABLE if adopt_log else frozenset(),
+            )
+            thread = parts.enter_context(MemoryThread(made))
+            address = parse_listen(settings.metrics_listen)
+            probes = parts.enter_context(ProbeServer(address, thread.registry(), ready=thread.faults))
+            log.info(
+                "memory sink runs", metrics_port=probes.port, journal=journal, group=settings.memory_group
+            )
+            wait_for(thread.ended)
+            thread.check()
+    except Stopped:
+        log.info("memory sink stopped")
+    return Exit.OK
