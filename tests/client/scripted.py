@@ -38,6 +38,7 @@ class ScriptedTransport:
         self.lanes = MemoryLanes(lambda: NOW, host=True)
         self.lanes.listen(self)
         self.sent: list[Letter] = []
+        self.deltas: list[tuple[str, bytes]] = []
         self.delivered: list[Outcome] = []
         self.in_flight = 0
         self.most_in_flight = 0
@@ -75,6 +76,9 @@ class ScriptedTransport:
 
     async def close(self) -> None:
         self.opened = False
+
+    def send_delta(self, lane: str, body: bytes) -> None:
+        self.deltas.append((lane, body))
 
     def seal(self, lane: str, command: Command, correlation_id: str) -> Letter:
         return Letter(lane, correlation_id, command, 0, self._size, repr(command).encode())

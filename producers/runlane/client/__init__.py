@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from runlane.client.connection import Connection, HostKey, Tokens
     from runlane.client.continuation import ContinuedRun, prepare_continuation, start_prepared
     from runlane.client.endpoints import Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
+    from runlane.client.follow import Followed, Follower, PagedFollower
+    from runlane.client.http_follower import HttpFollower
     from runlane.client.http_reader import HttpReader
     from runlane.client.kafka_memory import KafkaMemory
     from runlane.client.kafka_transport import KafkaTransport
@@ -42,6 +44,9 @@ _MODULES = {
     "Endpoints": "endpoints",
     "FixedEndpoints": "endpoints",
     "HostKey": "connection",
+    "Followed": "follow",
+    "Follower": "follow",
+    "HttpFollower": "http_follower",
     "HttpReader": "http_reader",
     "KafkaMemory": "kafka_memory",
     "KafkaStreamSink": "stream_sink",
@@ -51,6 +56,7 @@ _MODULES = {
     "Listener": "transport",
     "MemoryEvents": "memory_events",
     "MemoryStore": "memory",
+    "PagedFollower": "follow",
     "ParentCall": "prepared",
     "PreparedRun": "prepared",
     "PromptRef": "prompts",
@@ -76,7 +82,10 @@ __all__ = [
     "ContinuedRun",
     "Endpoints",
     "FixedEndpoints",
+    "Followed",
+    "Follower",
     "HostKey",
+    "HttpFollower",
     "HttpReader",
     "KafkaMemory",
     "KafkaStreamSink",
@@ -86,6 +95,7 @@ __all__ = [
     "Listener",
     "MemoryEvents",
     "MemoryStore",
+    "PagedFollower",
     "ParentCall",
     "PreparedRun",
     "PromptRef",

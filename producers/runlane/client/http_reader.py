@@ -66,37 +66,39 @@ class HttpReader:
 
     async def load_run(self, run_id: str) -> RunMeta:
         """Return the run; ``RunNotFound``."""
-        return (await self._get(RunBody, _path("runs", run_id))).value()
+        return (await self._get(RunBody, resource_path("runs", run_id))).value()
 
     async def load_run_suspension(self, run_id: str) -> RunSuspension:
         """Return the exact checkpoint; ``RunNotFound``, ``RunSuspensionNotFound``, ``NotPermitted``."""
-        return (await self._get(SuspensionBody, _path("runs", run_id, "suspension"))).value()
+        return (await self._get(SuspensionBody, resource_path("runs", run_id, "suspension"))).value()
 
     async def load_session(self, session_id: str) -> Session:
         """Return the session; ``SessionPurged``, ``SessionNotFound``."""
-        return (await self._get(SessionBody, _path("sessions", session_id))).value()
+        return (await self._get(SessionBody, resource_path("sessions", session_id))).value()
 
     async def load_session_status(self, session_id: str) -> SessionStatus:
         """Return active or ended; ``SessionPurged``, ``SessionNotFound``."""
-        return (await self._get(SessionStatusBody, _path("sessions", session_id, "status"))).status
+        return (await self._get(SessionStatusBody, resource_path("sessions", session_id, "status"))).status
 
     async def list_runs_by_session(
         self, session_id: str, statuses: Sequence[RunStatus] = ()
     ) -> tuple[RunMeta, ...]:
         """Return the session's runs in any order, only those of ``statuses`` when given."""
         params = [("status", status.value) for status in statuses]
-        body = await self._get(RunsBody, _path("sessions", session_id, "runs"), params)
+        body = await self._get(RunsBody, resource_path("sessions", session_id, "runs"), params)
         return tuple(run.value() for run in body.runs)
 
     async def list_run_records(self, run_id: str, cursor: str = "", limit: int = 100) -> Page:
         """Return a page of a run; ``InvalidCommand``, ``RunNotFound``."""
         params = _record_bounds(cursor, limit)
-        return (await self._get(RecordPageBody, _path("runs", run_id, "records"), params)).value()
+        return (await self._get(RecordPageBody, resource_path("runs", run_id, "records"), params)).value()
 
     async def list_session_run_records(self, session_id: str, cursor: str = "", limit: int = 100) -> Page:
         """Return a page of a session's runs; ``InvalidCommand``, ``SessionPurged``, ``SessionNotFound``."""
         params = _record_bounds(cursor, limit)
-        return (await self._get(RecordPageBody, _path("sessions", session_id, "records"), params)).value()
+        return (
+            await self._get(RecordPageBody, resource_path("sessions", session_id, "records"), params)
+        ).value()
 
     async def list_sessions(
         self,
@@ -118,7 +120,8 @@ class HttpReader:
     async def memory_page(self, agent_id: str, run_id: str, cursor: str, limit: int) -> MemoryPage:
         """Return a page of what a run remembers; ``InvalidCommand``, ``NotPermitted``."""
         params = _bounds(cursor, limit)
-        return (await self._get(MemoryBody, _path(f"memory/{_segment(agent_id)}", run_id), params)).value()
+        path = resource_path(f"memory/{_segment(agent_id)}", run_id)
+        return (await self._get(MemoryBody, path, params)).value()
 
     async def _get(self, kind: type[BodyT], path: str, params: Params | None = None) -> BodyT:
         deadline = asyncio.get_running_loop().time() + self._options.timeout
@@ -144,7 +147,7 @@ class HttpReader:
                 transport=self._transport,
                 timeout=_REQUEST_SECONDS,
                 # A proxy of the environment cannot reach what listens on this machine only.
-                trust_env=not _is_loopback(api.url),
+                trust_env=not is_loopback(api.url),
             )
         try:
             response = await self._http.get(
@@ -155,14 +158,15 @@ class HttpReader:
         except (httpx2.TransportError, httpx2.InvalidURL) as error:
             raise Unavailable(f"the read API: {type(error).__name__}", code="api_unavailable") from None
         if response.status_code != _OK:
-            raise _problem(response)
+            raise problem_of(response)
         try:
             return kind.model_validate_json(response.content)
         except ValidationError:
             raise Unavailable("the read API sent an unknown body", code="api_body") from None
 
 
-def _problem(response: httpx2.Response) -> RunlaneError:
+def problem_of(response: httpx2.Response) -> RunlaneError:
+    """Return the error that an answer describes, whose body was read."""
     try:
         return from_info(Problem.model_validate_json(response.content).info())
     except ValidationError:
@@ -170,7 +174,8 @@ def _problem(response: httpx2.Response) -> RunlaneError:
         return Unavailable(f"the read API answered {response.status_code}", code="api_status")
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
+    """Whether an address is this machine's alone."""
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback
@@ -178,7 +183,8 @@ def _is_loopback(url: str) -> bool:
         return host == "localhost"
 
 
-def _path(resource: str, identifier: str, rest: str = "") -> str:
+def resource_path(resource: str, identifier: str, rest: str = "") -> str:
+    """Return the path of a resource or of something below it; ``InvalidCommand`` for an id that is none."""
     path = f"/v1/{resource}/{_segment(identifier)}"
     return f"{path}/{rest}" if rest else path
 

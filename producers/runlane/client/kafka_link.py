@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import threading
@@ -12,6 +13,7 @@ from typing import Final
 
 from runlane.client.endpoints import KafkaTarget
 from runlane.contract.codec import Codec, Headers, outcome_correlation
+from runlane.contract.delta import DELTA_SCHEMA
 from runlane.contract.errors import RunlaneError, TopicMismatch, Unavailable, UndecodableMessage
 from runlane.contract.outcomes import Outcome
 from runlane.contract.topics import Topics
@@ -22,6 +24,8 @@ _CONNECT_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.2
 _POLL_MESSAGES: Final = 500
 _RETRY_SECONDS: Final = 0.5
+_MOST_OUTSTANDING: Final = 1_000
+_DELTA_HEADERS: Final = [("schema", DELTA_SCHEMA.encode())]
 
 
 class Road(Enum):
@@ -52,6 +56,7 @@ class KafkaLink:
         self._wanted = wanted
         self._on_outcomes = on_outcomes
         topics = Topics(target.topic_prefix)
+        self._deltas = topics.deltas.name
         self._topics = {Road.COMMANDS: topics.commands.name, Road.MEMORY: topics.memory.name}
         counts = Admin(target.config, timeout=_CONNECT_SECONDS).partition_counts()
         self._partitions = {Road.COMMANDS: _count(counts, topics.commands.name)}
@@ -83,6 +88,12 @@ class KafkaLink:
     def produce(self, road: Road, key: bytes, body: bytes, headers: Headers, on_delivery: Delivery) -> None:
         """Queue a command; ``on_delivery`` runs in a thread. Raises what ``Producer.produce`` raises."""
         self._producer.produce(self._topics[road], body, key=key, headers=headers, on_delivery=on_delivery)
+
+    def produce_delta(self, key: bytes, body: bytes) -> None:
+        """Queue a delta; it is dropped when the broker is behind, since a command must never wait for it."""
+        if self._producer.outstanding < _MOST_OUTSTANDING:
+            with contextlib.suppress(RunlaneError):
+                self._producer.produce(self._deltas, body, key=key, headers=_DELTA_HEADERS)
 
     def close(self, timeout: float) -> None:
         """Wait up to ``timeout`` seconds for what is queued, then let go."""

@@ -94,6 +94,12 @@ class KafkaTransport:
             # The watch connects anew; whoever waits for this letter goes on waiting.
             raise Unavailable(error.message, code=error.code) from None
 
+    def send_delta(self, lane: str, body: bytes) -> None:
+        """Queue an encoded delta, or drop it."""
+        link = self._link
+        if link is not None and link.failed is None:
+            link.produce_delta(lane.encode(), body)
+
     def _partition(self, command: Sent, key: bytes) -> int:
         return 0 if self._link is None else partition_for(key, self._link.partitions(_road(command)))
 

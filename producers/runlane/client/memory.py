@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Final
 
+from runlane.client.follow import PagedFollower
 from runlane.client.memory_events import MemoryEvents
 from runlane.client.memory_lanes import MemoryLanes
 from runlane.client.memory_reader import MemoryReader
 from runlane.client.store import RunStore
+
+_LOOK_SECONDS: Final = 0.01
 
 
 def _now() -> datetime:
@@ -25,6 +29,7 @@ class MemoryStore(RunStore):
 
     def __init__(self, *, clock: Callable[[], datetime] = _now, host: bool = True) -> None:
         self.lanes = MemoryLanes(clock, host=host)
-        super().__init__(self.lanes, MemoryReader(self.lanes))
+        reader = MemoryReader(self.lanes)
+        super().__init__(self.lanes, reader, follower=PagedFollower(reader, seconds=_LOOK_SECONDS))
         self.lanes.listen(self._exchange)
         self._memory = MemoryEvents()

@@ -93,6 +93,10 @@ class Router:
         self._lanes.put(command.run.run_id, lane)
         return result
 
+    def lane_of(self, run_id: str) -> str:
+        """Return the lane of a sessionless run as far as it is known here, else that of a root run."""
+        return self._lanes.get(run_id) or run_lane(run_id)
+
     async def _parent_lane(self, command: StartOneShotChildRun, trip: Trip) -> str:
         """Return the lane of the parent; the owner of ``r/<parent>`` knows it when this store does not.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from runlane.client.run_values import failure_of, now
 from runlane.client.run_writer import RunWriter
+from runlane.contract.delta import Delta
 from runlane.contract.errors import InvalidCommand, RunlaneError, RunNotActive
 from runlane.contract.outcomes import AppendResult
 from runlane.contract.payloads import (
@@ -84,6 +85,15 @@ class Run(RunWriter):
         result = await self._store.record_run_suspension(self.run_id, suspension, record=record)
         self._suspended = True
         return result
+
+    def delta(self, tool_call_id: str, stream: str, text: str) -> None:
+        """Show text that is being written: ``run.delta("", "assistant", "Let me")``.
+
+        ``stream`` names the text, ``tool_call_id`` the call it belongs to, if any. It is stored nowhere and
+        may get lost; append the whole text as a record. ``InvalidCommand`` for more than 16 KiB at once.
+        """
+        delta = Delta(self.run_id, tool_call_id, stream, text)
+        self._store.send_delta(delta, session_id=self.start.session_id)
 
     def child(
         self,

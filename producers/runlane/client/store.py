@@ -14,6 +14,8 @@ from runlane.client.appends import OpenAppends
 from runlane.client.asking import Asking, Trip
 from runlane.client.endpoints import CLIENT_ID, Api, ConnectionFile, Endpoints, FixedEndpoints, KafkaTarget
 from runlane.client.exchange import Exchange
+from runlane.client.follow import Followed, Follower, PagedFollower, Records
+from runlane.client.http_follower import HttpFollower
 from runlane.client.http_reader import HttpReader
 from runlane.client.kafka_memory import KafkaMemory
 from runlane.client.kafka_transport import KafkaTransport
@@ -27,7 +29,9 @@ from runlane.client.run import Run
 from runlane.client.transport import Transport
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
+from runlane.contract.delta import Delta, encode_delta
 from runlane.contract.errors import OutOfOrder, RunlaneError, Unavailable
+from runlane.contract.ids import session_lane
 from runlane.contract.memory import MemoryLog, MemoryReader
 from runlane.contract.outcomes import Result
 from runlane.contract.reader import Reader
@@ -47,7 +51,7 @@ class RunStore(Operations, Reads):
 
     One store serves one event loop, for any number of tasks at once. Commands are repeated exactly until
     they are answered or ``options.timeout`` is over; ``reader`` may be any ``Reader``, and ``memory`` any
-    ``MemoryReader``.
+    ``MemoryReader``. Without a ``follower``, ``follow`` asks the reader again and again.
     """
 
     def __init__(
@@ -56,10 +60,13 @@ class RunStore(Operations, Reads):
         reader: Reader,
         *,
         memory: MemoryReader | None = None,
+        follower: Follower | None = None,
         options: ClientOptions | None = None,
         on_close: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         Reads.__init__(self, reader)
+        self._follower = follower or PagedFollower(reader)
+        self._transport = transport
         self._options = options or ClientOptions()
         self._exchange = Exchange(transport, self._options)
         asking = Asking(self._exchange, self._options)
@@ -123,7 +130,14 @@ class RunStore(Operations, Reads):
         options = options or ClientOptions()
         reader = HttpReader(endpoints.api, options=options)
         transport = KafkaTransport(endpoints.kafka, options=options, codec=codec)
-        return RunStore(transport, reader, memory=reader, options=options, on_close=reader.aclose)
+        return RunStore(
+            transport,
+            reader,
+            memory=reader,
+            follower=HttpFollower(endpoints.api, reader, options=options),
+            options=options,
+            on_close=reader.aclose,
+        )
 
     @property
     def memory(self) -> MemoryLog:
@@ -193,6 +207,27 @@ class RunStore(Operations, Reads):
             labels=labels,
         )
         return Run(self, start)
+
+    def follow(self, *, run: str = "", session: str = "", after: str = "") -> Records:
+        """Return the records of a run or a session, stored and to come, until no record can follow.
+
+        ``async for record in store.follow(run="r")``: each comes once and in order, through every break of
+        the connection. ``after`` is the ``seq`` (of a run) or ``lane_seq`` (of a session) to go on behind, in
+        decimal. A run is over when it has stopped, a session when it has ended and none of its runs is
+        running. Raises ``InvalidCommand``, ``RunNotFound``, ``SessionNotFound``, ``SessionPurged``, and
+        ``TemporaryError`` when nothing is reached for ``options.timeout``.
+        """
+        return self._follower.follow(Followed.of(run=run, session=session), after)
+
+    def send_delta(self, delta: Delta, *, session_id: str = "") -> None:
+        """Show text that is being written to whoever watches the run; ``session_id`` is the run's, if any.
+
+        Best effort: it waits for nothing, and what cannot be sent now is dropped. ``InvalidCommand`` for a
+        delta that is none.
+        """
+        body = encode_delta(delta)
+        lane = session_lane(session_id) if session_id else self._router.lane_of(delta.run_id)
+        self._transport.send_delta(lane, body)
 
 
 def _hopeless(error: OutOfOrder, predecessor: asyncio.Future[bool] | None) -> RunlaneError:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Self
 
+from runlane.client.follow import Records
 from runlane.client.options import ClientOptions
 from runlane.client.portal import Portal
 from runlane.client.store import RunStore
@@ -15,6 +16,7 @@ from runlane.client.sync_memory import SyncMemory
 from runlane.client.sync_run import SyncRun
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
+from runlane.contract.delta import Delta
 from runlane.contract.outcomes import (
     AppendResult,
     ChildRunStartResult,
@@ -31,6 +33,7 @@ from runlane.contract.signing import Key
 from runlane.contract.topics import DEFAULT_PREFIX
 from runlane.contract.values import (
     NO_LABELS,
+    CommittedRecord,
     Page,
     RunMeta,
     RunRecord,
@@ -138,6 +141,19 @@ class SyncRunStore:
             started_at=started_at,
         )
         return SyncRun(self._portal, run)
+
+    def follow(self, *, run: str = "", session: str = "", after: str = "") -> Iterator[CommittedRecord]:
+        """See ``RunStore.follow``: ``for record in store.follow(run="r")``."""
+        records = self._store.follow(run=run, session=session, after=after)
+        try:
+            while (record := self._portal.run(_next(records))) is not None:
+                yield record
+        finally:
+            self._portal.run(records.aclose())
+
+    def send_delta(self, delta: Delta, *, session_id: str = "") -> None:
+        """See ``RunStore.send_delta``."""
+        self._portal.run(_send_delta(self._store, delta, session_id))
 
     def start_root_run(
         self, run: RunStart, *, started: RunRecord | None, canceled: RunRecord | None
@@ -261,3 +277,11 @@ class SyncRunStore:
     def search_runs(self, query: RunQuery) -> RunPage:
         """See ``RunStore.search_runs``."""
         return self._portal.run(self._store.search_runs(query))
+
+
+async def _next(records: Records) -> CommittedRecord | None:
+    return await anext(records, None)
+
+
+async def _send_delta(store: RunStore, delta: Delta, session_id: str) -> None:
+    store.send_delta(delta, session_id=session_id)

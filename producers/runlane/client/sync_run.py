@@ -99,6 +99,10 @@ class SyncRun:
             )
         )
 
+    def delta(self, tool_call_id: str, stream: str, text: str) -> None:
+        """See ``Run.delta``."""
+        self._portal.run(_delta(self._run, tool_call_id, stream, text))
+
     def child(
         self,
         run_id: str,
@@ -119,6 +123,10 @@ class SyncRun:
             started_at=started_at,
         )
         return SyncRun(self._portal, child)
+
+
+async def _delta(run: Run, tool_call_id: str, stream: str, text: str) -> None:
+    run.delta(tool_call_id, stream, text)
 
 
 async def _result(task: asyncio.Task[AppendResult]) -> AppendResult:

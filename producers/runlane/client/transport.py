@@ -67,3 +67,7 @@ class Transport(Protocol):
     def send(self, letter: Letter) -> None:
         """Send without waiting, behind all sent before; ``TemporaryError`` when it cannot be taken now."""
         ...
+
+    def send_delta(self, lane: str, body: bytes) -> None:
+        """Send an encoded delta, or drop it when it cannot be sent now."""
+        ...

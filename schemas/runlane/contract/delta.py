@@ -34,10 +34,11 @@ class Delta:
 
 def check_delta(delta: Delta) -> None:
     """Raise ``InvalidCommand`` for an id that is none, a stream without name, or too much text."""
+    if not delta.run_id:
+        raise InvalidCommand("a delta names its run", code="delta_run")
     check_id(delta.run_id, "run_id")
-    if delta.tool_call_id:
-        check_id(delta.tool_call_id, "tool_call_id")
-    if id_fault(delta.stream):
+    check_id(delta.tool_call_id, "tool_call_id")
+    if not delta.stream or id_fault(delta.stream):
         raise InvalidCommand("a delta names its stream", code="delta_stream")
     try:
         size = len(delta.text.encode())
