@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine
-from typing import Any
 
 import pytest
 
-from runlane.transcript import HistoryPreparation, Message, Messages, PrepareMessages, plan_with_history
+from runlane.client import MemoryStore, TaskWork, plan_run
+from runlane.transcript import (
+    HistoryPreparation,
+    Message,
+    Messages,
+    PrepareMessages,
+    encode_messages,
+    plan_with_history,
+)
 
 STORED = [Message("user"), Message("assistant")]
-
-
-class Shared:
-    """Shares work in asyncio, as the module's docstring shows."""
-
-    def __init__(self, work: Coroutine[Any, Any, Messages]) -> None:
-        self.task = asyncio.ensure_future(work)
-
-    def wait(self) -> Awaitable[Messages]:
-        return asyncio.shield(self.task)
-
-    def cancel(self) -> None:
-        self.task.cancel()
 
 
 class Policy:
@@ -46,7 +39,7 @@ class Policy:
 async def test_callers_at_once_and_later_share_one_result() -> None:
     policy = Policy()
     policy.go.clear()
-    attempt = HistoryPreparation(STORED, policy, share=Shared)
+    attempt = HistoryPreparation(STORED, policy, share=TaskWork)
     first, second = (asyncio.ensure_future(attempt.prepare_messages()) for _ in range(2))
     await asyncio.sleep(0)
     policy.go.set()
@@ -59,7 +52,7 @@ async def test_callers_at_once_and_later_share_one_result() -> None:
 
 async def test_callers_at_once_and_later_share_one_error() -> None:
     policy = Policy(RuntimeError("down"))
-    attempt = HistoryPreparation(STORED, policy, share=Shared)
+    attempt = HistoryPreparation(STORED, policy, share=TaskWork)
     results = await asyncio.gather(*(attempt.prepare_messages() for _ in range(3)), return_exceptions=True)
     with pytest.raises(RuntimeError) as late:
         await attempt.prepare_messages()
@@ -70,7 +63,7 @@ async def test_callers_at_once_and_later_share_one_error() -> None:
 async def test_a_cancelled_caller_does_not_stop_the_others() -> None:
     policy = Policy()
     policy.go.clear()
-    attempt = HistoryPreparation(STORED, policy, share=Shared)
+    attempt = HistoryPreparation(STORED, policy, share=TaskWork)
     first, second = (asyncio.ensure_future(attempt.prepare_messages()) for _ in range(2))
     await asyncio.sleep(0)
     first.cancel()
@@ -80,7 +73,7 @@ async def test_a_cancelled_caller_does_not_stop_the_others() -> None:
 
 
 async def test_without_a_policy_the_messages_come_back_as_they_are() -> None:
-    assert await HistoryPreparation(STORED, None, share=Shared).prepare_messages() == tuple(STORED)
+    assert await HistoryPreparation(STORED, None, share=TaskWork).prepare_messages() == tuple(STORED)
 
 
 @pytest.mark.case("C352")
@@ -90,7 +83,7 @@ async def test_a_planner_that_never_asks_runs_no_policy() -> None:
     async def planner(prepare: PrepareMessages) -> str:
         return "done"
 
-    assert await plan_with_history(STORED, policy, planner, share=Shared) == "done"
+    assert await plan_with_history(STORED, policy, planner, share=TaskWork) == "done"
     assert policy.runs == 0
 
 
@@ -104,7 +97,7 @@ async def test_a_failed_preparation_fails_the_attempt_though_the_planner_ignored
         return "done"
 
     with pytest.raises(RuntimeError) as caught:
-        await plan_with_history(STORED, Policy(failure), planner, share=Shared)
+        await plan_with_history(STORED, Policy(failure), planner, share=TaskWork)
     assert caught.value is failure
 
 
@@ -118,7 +111,7 @@ async def test_a_failed_preparation_outranks_a_later_error_of_the_planner() -> N
         raise KeyError
 
     with pytest.raises(RuntimeError) as caught:
-        await plan_with_history(STORED, Policy(failure), planner, share=Shared)
+        await plan_with_history(STORED, Policy(failure), planner, share=TaskWork)
     assert caught.value is failure
 
 
@@ -128,7 +121,7 @@ async def test_a_planner_s_own_error_surfaces_after_a_good_preparation() -> None
         raise KeyError
 
     with pytest.raises(KeyError):
-        await plan_with_history(STORED, Policy(), planner, share=Shared)
+        await plan_with_history(STORED, Policy(), planner, share=TaskWork)
 
 
 async def test_cancelling_the_attempt_stops_the_policy() -> None:
@@ -147,7 +140,7 @@ async def test_cancelling_the_attempt_stops_the_policy() -> None:
     async def planner(prepare: PrepareMessages) -> Messages:
         return await prepare()
 
-    attempt = asyncio.ensure_future(plan_with_history(STORED, watched, planner, share=Shared))
+    attempt = asyncio.ensure_future(plan_with_history(STORED, watched, planner, share=TaskWork))
     await started.wait()
     attempt.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -164,7 +157,24 @@ async def test_a_new_attempt_prepares_afresh_and_stored_messages_stay() -> None:
     async def planner(prepare: PrepareMessages) -> Messages:
         return await prepare()
 
-    assert await plan_with_history(STORED, policy, planner, share=Shared) == (Message("assistant"),)
-    assert await plan_with_history(STORED, policy, planner, share=Shared) == (Message("assistant"),)
+    assert await plan_with_history(STORED, policy, planner, share=TaskWork) == (Message("assistant"),)
+    assert await plan_with_history(STORED, policy, planner, share=TaskWork) == (Message("assistant"),)
     assert policy.runs == 2
     assert before == STORED
+
+
+async def test_an_attempt_over_a_stored_run_prepares_once_and_leaves_the_run_as_it_is() -> None:
+    store, policy = MemoryStore(), Policy()
+    async with store.run("r", "agent") as run:
+        await run.append("transcript_messages_seeded", encode_messages(STORED))
+
+    async def planner(prepare: PrepareMessages) -> list[Messages]:
+        return await asyncio.gather(prepare(), prepare())
+
+    before = await store.list_run_records("r")
+    assert await plan_run(store, "r", planner, policy=policy) == [(Message("assistant"),)] * 2
+    assert policy.runs == 1
+    assert await plan_run(store, "r", planner) == [tuple(STORED)] * 2
+    assert await store.list_run_records("r") == before
+    await plan_run(store, "r", planner, policy=policy)
+    assert policy.runs == 2

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from runlane.client.memory import MemoryStore
     from runlane.client.memory_events import MemoryEvents
     from runlane.client.options import ClientOptions
+    from runlane.client.planning import TaskWork, plan_run
     from runlane.client.prepared import ParentCall, PreparedRun, parse_prepared
     from runlane.client.prompts import PromptRef, prompt_refs
     from runlane.client.run import Run, ToolCall
@@ -66,9 +67,11 @@ _MODULES = {
     "SyncRun": "sync_run",
     "SyncRunStore": "sync",
     "Tokens": "connection",
+    "TaskWork": "planning",
     "ToolCall": "run",
     "Transport": "transport",
     "parse_prepared": "prepared",
+    "plan_run": "planning",
     "prepare_continuation": "continuation",
     "prompt_refs": "prompts",
     "start_prepared": "continuation",
@@ -105,9 +108,11 @@ __all__ = [
     "SyncRun",
     "SyncRunStore",
     "Tokens",
+    "TaskWork",
     "ToolCall",
     "Transport",
     "parse_prepared",
+    "plan_run",
     "prepare_continuation",
     "prompt_refs",
     "start_prepared",

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from runlane.transcript import (
     HistoryPolicy,
-    Message,
+    Messages,
     PrepareMessages,
-    RunRecordReader,
+    RecordSource,
     build_messages_from_run_log,
     plan_with_history,
 )
@@ -21,10 +21,10 @@ T = TypeVar("T")
 class TaskWork:
     """Work in a task that any number of callers wait for: ``HistoryPreparation(..., share=TaskWork)``."""
 
-    def __init__(self, work: Coroutine[Any, Any, tuple[Message, ...]]) -> None:
+    def __init__(self, work: Coroutine[Any, Any, Messages]) -> None:
         self._task = asyncio.ensure_future(work)
 
-    def wait(self) -> Awaitable[tuple[Message, ...]]:
+    def wait(self) -> Awaitable[Messages]:
         """The result or error; cancelling one waiter stops neither the work nor the others."""
         return asyncio.shield(self._task)
 
@@ -34,13 +34,13 @@ class TaskWork:
 
 
 async def plan_run(
-    store: RunRecordReader,
+    store: RecordSource,
     run_id: str,
     planner: Callable[[PrepareMessages], Awaitable[T]],
     *,
     policy: HistoryPolicy | None = None,
 ) -> T:
-    """Run one attempt of a planner over a run's messages: ``await plan_run(store, "r", planner, policy=policy)``.
+    """Run a planner once over a run's messages: ``await plan_run(store, "r", planner, policy=policy)``.
 
     The planner calls what it is given for the messages to send, as often and from as many tasks as it likes:
     ``policy`` runs once, at the first call, and never where the planner does not ask. What is stored does not
