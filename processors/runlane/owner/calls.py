@@ -79,9 +79,9 @@ class Calls:
             if self._open and not isinstance(failure, TemporaryError):
                 self._faulted(failure)
             elif self._open:
-                bounds = self._shared.bounds
-                self._retries.append((self._shared.clock.monotonic() + bounds.backoff(self._failures), task))
+                # Made anew: a task held by its own callback would keep its block until garbage is collected.
+                due = self._shared.clock.monotonic() + self._shared.bounds.backoff(self._failures)
+                self._retries.append((due, self._task(kind, call, then)))
                 self._failures += 1
 
-        task = Task(kind, call, done, failed)
-        return task
+        return Task(kind, call, done, failed)

@@ -31,7 +31,10 @@ from runlane.owner.tasks import (
 )
 
 _POLL_SECONDS: Final = 0.02
-_FETCH: Final = 1_000
+_CATCH_UP_SECONDS: Final = 0.002
+_FETCH_MESSAGES: Final = 1_000
+_FETCH_BYTES: Final = 2 * 1024 * 1024
+_FIRST_FETCH: Final = 16
 _READERS: Final = 2
 _MISSING_TOPIC_SECONDS: Final = 0.5
 _IDLE_SECONDS: Final = 1.0
@@ -54,6 +57,9 @@ class Loop:
         self._tags: dict[int, int] = {}
         self._assigned: set[int] = set()
         self._held: set[int] = set()
+        self._fetch = _FIRST_FETCH
+        self._posted_bytes = 0
+        self._taken_bytes = 0
         self._release = threading.Condition()
         self._stopping = threading.Event()
         self._ended = threading.Event()
@@ -163,11 +169,16 @@ class Loop:
         """Hand the core what has happened, waiting at most ``timeout`` seconds for the first of it."""
         events = self._events
         try:
-            self.core.handle(events.get(timeout=timeout) if timeout else events.get_nowait())
+            self._handle(events.get(timeout=timeout) if timeout else events.get_nowait())
             while True:
-                self.core.handle(events.get_nowait())
+                self._handle(events.get_nowait())
         except Empty:
             return
+
+    def _handle(self, event: Event) -> None:
+        self.core.handle(event)
+        if isinstance(event, Fetched):
+            self._taken_bytes += _bytes(event.messages)
 
     # The workers' threads.
 
@@ -190,8 +201,12 @@ class Loop:
         log.begin(self._on_assigned, self._on_revoked)
         while not self._ended.is_set():
             self._run_controls()
+            if self._posted_bytes - self._taken_bytes > _FETCH_BYTES:
+                # The core has to see what was fetched, since only it knows when to pause.
+                self._ended.wait(_CATCH_UP_SECONDS)
+                continue
             try:
-                polled = log.poll(_FETCH, _POLL_SECONDS)
+                polled = log.poll(self._fetch, _POLL_SECONDS)
             except TopicMismatch:
                 self._topic_missing()
                 continue
@@ -199,11 +214,15 @@ class Loop:
         self._run_controls()
 
     def _hand_over(self, polled: Polled) -> None:
+        if polled.messages:
+            mean = _bytes(polled.messages) // len(polled.messages) + 1
+            self._fetch = max(1, min(_FETCH_MESSAGES, _FETCH_BYTES // mean))
         by_partition: dict[int, list[Message]] = {}
         for message in polled.messages:
             by_partition.setdefault(message.partition, []).append(message)
         for partition, messages in by_partition.items():
             if (tag := self._tags.get(partition)) is not None:
+                self._posted_bytes += _bytes(messages)
                 self.post(Fetched(partition, tag, messages))
         for place in polled.lost:
             if (tag := self._tags.get(place.number)) is not None:
@@ -249,3 +268,7 @@ class Loop:
         if partition in self._assigned:
             with suppress(TemporaryError):
                 call(partition)
+
+
+def _bytes(messages: Sequence[Message]) -> int:
+    return sum(len(message.value or b"") for message in messages)

@@ -93,6 +93,7 @@ class BlockWriter:
     def insert_columns(self, columns: Columns, token: str, not_after: datetime) -> None:
         """Insert ``columns``, in the table's order but without ``not_after``, as one native block."""
         rows = len(columns[0])
+        data = [*columns, (micros(not_after),) * rows]
         try:
             with self._pool.client() as client:
                 context = client.create_insert_context(
@@ -101,12 +102,15 @@ class BlockWriter:
                     column_types=self._table.column_types,
                     column_oriented=True,
                     settings={**self._settings, "insert_deduplication_token": token},
-                    data=[*columns, (micros(not_after),) * rows],
+                    data=data,
                 )
                 context.block_row_count = rows
                 client.insert(context=context)
         except Exception as error:  # noqa: BLE001  # whatever the driver raises, the owner must learn one of four things
             raise _insert_error(error) from None
+        finally:
+            # The driver's context refers to itself: it would hold the block until garbage is next collected.
+            data.clear()
 
 
 def _insert_error(error: Exception) -> RunlaneError:
