@@ -3,7 +3,7 @@ from time import sleep
 import pytest
 
 from runlane.contract.commands import CreateSession, EndSession, PurgeSession
-from runlane.store.search import refresh_search
+from runlane.store.filling import refresh_search
 from tests.store.world import FAR, NOON, World, a_note, a_start, completed, suspended
 
 SECRET = "S3CR3T-of-the-purged"
@@ -45,12 +45,13 @@ def test_an_erase_leaves_the_tombstone_its_answer_and_its_event(world: World) ->
     assert kinds(world, "r/a-1") == ["answer", "claim"]
     assert len(world.chains.headers(0, 0, 100)) == before
     assert world.chains.end(0).header == world.partitions[0].head
-    for table in ("journal", "run_search"):
+    for table in ("journal", "run_search", "session_search"):
         (found,) = world.pool.query(
             f"SELECT count() FROM {table} WHERE lane = 's/a' AND toString(tuple(*)) LIKE '%{SECRET}%'"
         )
         assert found[0] == 0
-    assert world.pool.query("SELECT count() FROM run_search WHERE lane = 's/a'") == [(0,)]
+    for table in ("run_search", "session_search"):
+        assert world.pool.query(f"SELECT count() FROM {table} WHERE lane = 's/a'") == [(0,)]
 
 
 def test_purged_lanes_are_pending_until_they_are_erased(world: World) -> None:

@@ -9,8 +9,8 @@ import pytest
 from runlane.contract.ids import session_lane
 from runlane.contract.reader import RunQuery
 from runlane.store.engine import ClientPool, Parameters
+from runlane.store.filling import refresh_search
 from runlane.store.reader import JournalReader
-from runlane.store.search import refresh_search
 from tests.store.conftest import Server
 from tests.store.world import World, a_note, a_start
 

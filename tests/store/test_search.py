@@ -9,8 +9,8 @@ from runlane.contract.errors import InvalidCommand
 from runlane.contract.ids import run_lane
 from runlane.contract.reader import RunQuery, SessionScope
 from runlane.contract.values import RunMeta, RunStart, RunStatus, SessionStatus
+from runlane.store.filling import rebuild_search, refresh_search
 from runlane.store.reader import JournalReader
-from runlane.store.search import rebuild_search, refresh_search
 from tests.store.world import NOON, World, a_root, a_shot, a_start, completed
 
 START = NOON.replace(microsecond=0)
@@ -138,7 +138,7 @@ def test_filling_twice_or_anew_changes_nothing(
 ) -> None:
     before = reader.search_runs(RunQuery())
     refresh_search(world.pool)
-    world.pool.command("TRUNCATE TABLE run_search_progress SYNC")
+    world.pool.command("TRUNCATE TABLE search_progress SYNC")
     refresh_search(world.pool)
     assert reader.search_runs(RunQuery()) == before
     rebuild_search(world.pool)
@@ -159,13 +159,20 @@ def test_a_purged_sessions_runs_are_gone_at_once_and_stay_out_of_a_rebuild(
         world.erase("s/a")
 
 
-def test_sessions_are_listed_by_id(world: World, reader: JournalReader) -> None:
+@pytest.mark.parametrize("filled", ["never", "before the ends", "at last"])
+def test_sessions_are_listed_by_id_however_far_the_derived_table_is(
+    world: World, reader: JournalReader, filled: str
+) -> None:
     names = ["a", "a'\\", "ab", "b", "é"]
     for name in reversed(names):
         world.session(0, name)
     world.commit(1, ("r/run", a_shot(a_start("run"))))
+    if filled == "before the ends":
+        refresh_search(world.pool)
     world.commit(0, ("s/ab", EndSession("ab", NOON)), ("s/b", EndSession("b", NOON)))
     world.commit(0, ("s/b", PurgeSession("b")))
+    if filled == "at last":
+        refresh_search(world.pool)
     left = [name for name in names if name != "b"]
 
     def listed(**filters: object) -> list[str]:

@@ -22,7 +22,7 @@ from runlane.owner.ports import Ports
 from runlane.service.health import Progress, Pulse
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool
-from runlane.store.search import refresh_search
+from runlane.store.filling import refresh_search
 from runlane.store.stops import Stop
 
 _HELD: Final = frozenset({Phase.WAITING, Phase.TAKING, Phase.OPEN, Phase.STOPPED})

@@ -15,11 +15,11 @@ from runlane.store.block import (
 from runlane.store.chain import ChainEnd, ChainReader, ChainTip, OutboxPage
 from runlane.store.engine import ClientPool, connect, connection_string
 from runlane.store.erase import Eraser, Erasure
+from runlane.store.filling import rebuild_search, refresh_search
 from runlane.store.lanes import LaneReader
 from runlane.store.migrate import journal_id, migrate, migrations
 from runlane.store.reader import JournalReader
 from runlane.store.rows import Answer
-from runlane.store.search import rebuild_search, refresh_search
 from runlane.store.self_test import self_test
 from runlane.store.writer import BlockWriter
 

@@ -16,8 +16,9 @@ from runlane.store.values import PURGE_ROWS_BEFORE
 _OLDER: Final = "lane = {lane:String} AND (block, toInt64(row)) < ({block:UInt64}, {row:Int64})"
 _ANY_OLDER: Final = f"SELECT 1 FROM journal WHERE {_OLDER} LIMIT 1"  # noqa: S608
 _ERASE: Final = f"ALTER TABLE journal DELETE WHERE {_OLDER}"
-_ANY_FOUND: Final = "SELECT 1 FROM run_search WHERE lane = {lane:String} LIMIT 1"
-_FORGET: Final = "ALTER TABLE run_search DELETE WHERE lane = {lane:String}"
+_DERIVED: Final = ("run_search", "session_search")
+_ANY_FOUND: Final = "SELECT 1 FROM {table} WHERE lane = {{lane:String}} LIMIT 1"
+_FORGET: Final = "ALTER TABLE {table} DELETE WHERE lane = {{lane:String}}"
 _TOMBSTONES: Final = "SELECT lane, block, row FROM journal WHERE kind = 'tombstone' AND lane = {lane:String}"
 _PURGED: Final = "SELECT lane FROM journal WHERE kind = 'tombstone' AND partition = {partition:UInt32}"
 _PENDING: Final = f"""
@@ -29,10 +30,13 @@ WHERE lane IN ({_PURGED}) AND (block, toInt64(row)) < (stone_block, stone_row)
 GROUP BY lane
 UNION DISTINCT
 SELECT lane FROM run_search WHERE lane IN ({_PURGED}) GROUP BY lane
+UNION DISTINCT
+SELECT lane FROM session_search WHERE lane IN ({_PURGED}) GROUP BY lane
 """  # noqa: S608
 _RUNNING: Final = """
 SELECT table, mutation_id, parts_to_do, latest_fail_reason != '' FROM system.mutations
-WHERE database = currentDatabase() AND table IN ('journal', 'run_search') AND NOT is_done
+WHERE database = currentDatabase() AND table IN ('journal', 'run_search', 'session_search')
+    AND NOT is_done
 """
 _IN_BACKGROUND: Final = {"mutations_sync": 0}
 
@@ -99,4 +103,7 @@ class Eraser:
         """Return the statement that goes on erasing, or an empty string when nothing is left."""
         if self._pool.query(_ANY_OLDER, tombstone.parameters):
             return _ERASE
-        return _FORGET if self._pool.query(_ANY_FOUND, {"lane": tombstone.lane}) else ""
+        for table in _DERIVED:
+            if self._pool.query(_ANY_FOUND.format(table=table), {"lane": tombstone.lane}):
+                return _FORGET.format(table=table)
+        return ""

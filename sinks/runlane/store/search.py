@@ -14,6 +14,7 @@ from runlane.contract.reader import RunPage, RunQuery
 from runlane.contract.times import micros
 from runlane.contract.values import RunMeta, RunStatus, StartOutcome
 from runlane.store.engine import ClientPool
+from runlane.store.filling import purged_lanes, unfilled
 from runlane.store.sessions import scope_condition
 from runlane.store.values import instant
 
@@ -35,24 +36,7 @@ ORDER BY newest_first, run_id
 LIMIT {{{{limit:UInt64}}}}
 """  # noqa: S608
 _IN_ORDER: Final = {"optimize_aggregation_in_order": 1}
-_AS_OF: Final = "SELECT maxOrNull(time) FROM run_search_progress"
-_HELD: Final = "SELECT partition, max(block) FROM run_search_progress GROUP BY partition"
-_ENDS: Final = """
-SELECT partition, max(block), argMax(time, block) FROM journal
-WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({newer})
-GROUP BY partition
-"""
-_FILL: Final = """
-INSERT INTO run_search
-SELECT
-    run_id, lane, session_id, agent_id, parent_run_id, status, JSONExtractString(body, 'start_outcome'), at,
-    JSONExtractInt(body, 'updated_at'), JSONExtract(labels, 'Map(String, String)'), reason, block
-FROM journal
-WHERE partition = {partition:UInt32} AND block > {held:Int64} AND block <= {end:UInt64} AND kind = 'run'
-    AND lane NOT IN (SELECT lane FROM journal WHERE kind = 'tombstone')
-"""
-_PROGRESS: Final = "INSERT INTO run_search_progress SELECT {partition:UInt32}, {end:UInt64}, {time:Int64}"
-_NOTHING: Final = -1
+_AS_OF: Final = "SELECT maxOrNull(time) FROM search_progress"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +70,7 @@ def search_runs(pool: ClientPool, query: RunQuery) -> RunPage:
     """
     limit = check_limit(query.limit)
     conditions, parameters = _conditions(query)
+    conditions = [*conditions, f"lane NOT IN ({purged_lanes(unfilled(pool))})"]
     as_of = pool.query(_AS_OF)[0][0]
     rows = pool.query(
         _SEARCH.format(conditions=" AND ".join(conditions)),
@@ -97,31 +82,9 @@ def search_runs(pool: ClientPool, query: RunQuery) -> RunPage:
     return RunPage(tuple(map(_run, found)), cursor, None if as_of is None else instant(as_of))
 
 
-def refresh_search(pool: ClientPool) -> None:
-    """Fill the derived table with the blocks that it does not hold yet, partition by partition.
-
-    Any process may do it, several at once too: a block filled twice changes nothing.
-    """
-    held: dict[int, int] = {int(partition): int(block) for partition, block in pool.query(_HELD)}
-    known = ", ".join(map(str, held)) or "-1"
-    newer = [f"(partition = {partition} AND block > {block})" for partition, block in held.items()]
-    ends = _ENDS.format(newer=" OR ".join([*newer, f"partition NOT IN ({known})"]))
-    for partition, block, time in pool.query(ends):
-        pool.command(_FILL, {"partition": partition, "held": held.get(partition, _NOTHING), "end": block})
-        # Only now: a fill that breaks is done again.
-        pool.command(_PROGRESS, {"partition": partition, "end": block, "time": time})
-
-
-def rebuild_search(pool: ClientPool) -> None:
-    """Make the derived table anew out of the journal; a search that runs meanwhile finds less."""
-    pool.command("TRUNCATE TABLE run_search_progress SYNC")
-    pool.command("TRUNCATE TABLE run_search SYNC")
-    refresh_search(pool)
-
-
 def _conditions(query: RunQuery) -> tuple[Sequence[str], Mapping[str, Any]]:
     scoped, parameters = scope_condition(query.scope, "session_id")
-    conditions = ["lane NOT IN (SELECT lane FROM journal WHERE kind = 'tombstone')", scoped]
+    conditions = [scoped]
     for column, value in (("agent_id", query.agent_id), ("session_id", query.session_id)):
         if value:
             conditions.append(f"{column} = {{{column}:String}}")

@@ -1,5 +1,7 @@
--- Latest run states for search_runs: filled out of the journal block by block, never part of a commit, rebuilt at will.
--- A run's start never changes, so filling twice changes nothing and the newest state of a run replaces the ones before.
+-- Tables that are derived of the journal, block by block, never part of a commit; they answer searches, no contract read.
+-- Each row's key never changes and its block is its version, so filling twice changes nothing.
+
+-- Latest run states; newest_first makes the order of a search the order of the table.
 CREATE TABLE IF NOT EXISTS run_search
 (
     run_id              String,
@@ -19,8 +21,30 @@ CREATE TABLE IF NOT EXISTS run_search
 ENGINE = ReplacingMergeTree(block)
 ORDER BY (newest_first, run_id);
 
--- The last block of each partition that run_search holds, and the time of that block.
-CREATE TABLE IF NOT EXISTS run_search_progress
+-- Latest session states; ended_at is empty while a session is active.
+CREATE TABLE IF NOT EXISTS session_search
+(
+    session_id String,
+    lane       String,
+    status     LowCardinality(String),
+    created_at Int64,
+    ended_at   String,
+    block      UInt64
+)
+ENGINE = ReplacingMergeTree(block)
+ORDER BY session_id;
+
+-- The purged lanes, which no search may show.
+CREATE TABLE IF NOT EXISTS purged_lanes
+(
+    lane  String,
+    block UInt64
+)
+ENGINE = ReplacingMergeTree(block)
+ORDER BY lane;
+
+-- The last block of each partition that these tables hold, and the time of that block.
+CREATE TABLE IF NOT EXISTS search_progress
 (
     partition UInt32,
     block     UInt64,

@@ -1,0 +1,94 @@
+"""Filling the tables that searches read out of the journal's new blocks (design, Reading)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from runlane.store.engine import ClientPool
+
+_HELD: Final = "SELECT partition, max(block) FROM search_progress GROUP BY partition"
+_ENDS: Final = """
+SELECT partition, max(block), argMax(time, block) FROM journal
+WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({unfilled})
+GROUP BY partition
+"""
+_KINDS: Final = """
+SELECT DISTINCT kind FROM journal WHERE ({blocks}) AND kind IN ('run', 'session', 'tombstone')
+"""
+_FILLS: Final = {
+    # First, so that the others leave out what was purged since.
+    "tombstone": """
+INSERT INTO purged_lanes
+SELECT lane, block FROM journal
+WHERE ({blocks}) AND kind = 'tombstone'
+""",
+    "run": """
+INSERT INTO run_search
+SELECT
+    run_id, lane, session_id, agent_id, parent_run_id, status, JSONExtractString(body, 'start_outcome'), at,
+    JSONExtractInt(body, 'updated_at'), JSONExtract(labels, 'Map(String, String)'), reason, block
+FROM journal
+WHERE ({blocks}) AND kind = 'run' AND lane NOT IN (SELECT lane FROM purged_lanes)
+""",
+    "session": """
+INSERT INTO session_search
+SELECT session_id, lane, status, at, body, block FROM journal
+WHERE ({blocks}) AND kind = 'session' AND lane NOT IN (SELECT lane FROM purged_lanes)
+""",
+}
+_PROGRESS: Final = "INSERT INTO search_progress (partition, block, time) VALUES {rows}"
+_PURGED: Final = """
+SELECT lane FROM purged_lanes UNION ALL SELECT lane FROM journal WHERE kind = 'tombstone' AND ({behind})
+"""
+_DERIVED: Final = ("search_progress", "run_search", "session_search", "purged_lanes")
+
+
+def refresh_search(pool: ClientPool) -> None:
+    """Fill the derived tables with the blocks that they do not hold yet.
+
+    Any process may do it, several at once too: a block filled twice changes nothing.
+    """
+    held = _held(pool)
+    ends: Sequence[Sequence[int]] = pool.query(_ENDS.format(unfilled=_behind(held)))
+    if not ends:
+        return
+    blocks = " OR ".join(
+        f"partition = {partition} AND block > {held.get(partition, -1)} AND block <= {end}"
+        for partition, end, _ in ends
+    )
+    kinds = {kind for (kind,) in pool.query(_KINDS.format(blocks=blocks))}
+    for kind, fill in _FILLS.items():
+        if kind in kinds:
+            pool.command(fill.format(blocks=blocks))
+    # Only now: a fill that breaks is done again.
+    rows = ", ".join(f"({partition}, {end}, {time})" for partition, end, time in ends)
+    pool.command(_PROGRESS.format(rows=rows), settings={"async_insert": 0})
+
+
+def rebuild_search(pool: ClientPool) -> None:
+    """Make the derived tables anew out of the journal; a search that runs meanwhile finds less."""
+    for table in _DERIVED:
+        pool.command(f"TRUNCATE TABLE {table} SYNC")
+    refresh_search(pool)
+
+
+def unfilled(pool: ClientPool) -> str:
+    """Return the SQL condition that a row of the journal is in a block which the tables do not hold yet."""
+    return _behind(_held(pool))
+
+
+def purged_lanes(behind: str) -> str:
+    """Return the subquery of all purged lanes; ``behind`` is what ``unfilled`` returned."""
+    return _PURGED.format(behind=behind)  # noqa: S608
+
+
+def _held(pool: ClientPool) -> Mapping[int, int]:
+    return {int(partition): int(block) for partition, block in pool.query(_HELD)}
+
+
+def _behind(held: Mapping[int, int]) -> str:
+    if not held:
+        return "1"
+    newer = [f"partition = {partition} AND block > {block}" for partition, block in held.items()]
+    return " OR ".join([*newer, f"partition NOT IN ({', '.join(map(str, held))})"])
