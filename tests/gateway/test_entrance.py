@@ -77,7 +77,7 @@ async def test_a_ticket_has_the_rights_of_its_token(world: World) -> None:
 
 def test_a_ticket_is_void_once_used_or_old() -> None:
     clock = Clock()
-    book = TicketBook(clock)
+    book = TicketBook[Principal](clock)
     viewer = Principal(Role.VIEWER)
     first, second = book.issue(viewer), book.issue(viewer)
 
@@ -107,6 +107,22 @@ async def test_the_cookie_keeps_the_token_from_scripts_and_other_sites(world: Wo
         gone = await http.delete("/v1/cookie")
     assert (foreign.status_code, missing.status_code, own.status_code) == (403, 403, 200)
     assert 'runlane_token=""' in gone.headers["set-cookie"]
+
+
+async def test_a_link_signs_one_browser_in() -> None:
+    world = World()
+    ticket = world.links.issue(WORKER)
+    async with serve(world), world.client("") as http:
+        entered = await http.get(f"/enter?ticket={ticket}")
+        signed_in = await http.get("/v1/runs")
+        http.cookies.clear()
+        again = await http.get(f"/enter?ticket={ticket}")
+        refused = await http.get("/v1/runs")
+    assert (entered.status_code, entered.headers["location"]) == (303, "/")
+    assert "HttpOnly" in entered.headers["set-cookie"]
+    assert WORKER not in str(entered.url)
+    assert (signed_in.status_code, refused.status_code) == (200, 401)
+    assert "set-cookie" not in again.headers
 
 
 async def test_a_gateway_says_whether_it_needs_a_token(world: World) -> None:

@@ -16,7 +16,7 @@ from runlane.contract.reader import Reader
 from runlane.contract.signing import Key
 from runlane.contract.topics import Topics
 from runlane.contract.values import Session
-from runlane.gateway import Access, KafkaSource, Live, Page, Parts, Probe, create_app
+from runlane.gateway import Access, KafkaSource, Live, Page, Parts, Probe, TicketBook, create_app
 from runlane.kafka import KafkaConfig
 from runlane.service.api_server import ApiServer
 from runlane.store import AsyncJournalReader, ClientPool
@@ -38,6 +38,7 @@ class GatewayParts:
     host_key: Key | None = None
     codec: Codec = field(default_factory=Codec)
     read_threads: int = 4
+    links: TicketBook[str] | None = None
 
 
 @contextmanager
@@ -60,7 +61,7 @@ def serve_gateway(parts: GatewayParts, *, ready: Probe | None = None) -> Generat
             reader,
             parts.access,
             ready=ready,
-            parts=Parts(streams=streams, memory=memory, host=host, page=Page()),
+            parts=Parts(streams=streams, memory=memory, host=host, page=Page(), links=parts.links),
         )
         api = held.enter_context(ApiServer(app, parts.address))
         if streams is not None:

@@ -5,8 +5,11 @@ from runlane.gateway.auth import Access, Principal, Role, Token
 from runlane.gateway.caps import Caps
 from runlane.gateway.live import KafkaSource, Live
 from runlane.gateway.page import Page
+from runlane.gateway.routes.access import ENTRANCE
+from runlane.gateway.tickets import TicketBook
 
 __all__ = [
+    "ENTRANCE",
     "Access",
     "Caps",
     "KafkaSource",
@@ -16,6 +19,7 @@ __all__ = [
     "Principal",
     "Probe",
     "Role",
+    "TicketBook",
     "Token",
     "create_app",
 ]

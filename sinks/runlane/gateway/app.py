@@ -16,7 +16,7 @@ from runlane.contract.http_models import Problem
 from runlane.contract.memory import MemoryReader
 from runlane.contract.reader import Reader
 from runlane.gateway import problems
-from runlane.gateway.auth import Access
+from runlane.gateway.auth import Access, Principal
 from runlane.gateway.caps import Caps, Gate
 from runlane.gateway.guard import Guard
 from runlane.gateway.live import Live
@@ -45,6 +45,7 @@ class Parts:
     memory: MemoryReader | None = None
     host: HostCommands | None = None
     page: Page | None = None
+    links: TicketBook[str] | None = None
     caps: Caps = field(default_factory=Caps)
 
 
@@ -76,7 +77,8 @@ def create_app(
     app.state.live = live
     app.state.ready = ready or _answers(reader)
     problems.install(app)
-    app.state.tickets = TicketBook()
+    app.state.tickets = TicketBook[Principal]()
+    app.state.links = parts.links
     app.state.gate = Gate(parts.caps)
     app.state.streams = parts.streams
     app.state.host = parts.host
@@ -97,6 +99,8 @@ def _routers(parts: Parts) -> Iterator[APIRouter]:
     if parts.host is not None:
         yield host.router
     yield from (routes_access.router, routes_access.open_router, health.router)
+    if parts.links is not None:
+        yield routes_access.link_router
     if parts.page is not None:
         yield page_router(parts.page)
 

@@ -56,7 +56,7 @@ def stream_principal_of(
     """Return who opens a stream."""
     if not ticket:
         return principal_of(request)
-    book: TicketBook = request.app.state.tickets
+    book: TicketBook[Principal] = request.app.state.tickets
     gate: Gate = request.app.state.gate
     try:
         return book.redeem(ticket)

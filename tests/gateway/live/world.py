@@ -18,7 +18,7 @@ from runlane.contract.errors import RunNotFound
 from runlane.contract.ids import run_lane
 from runlane.contract.reader import SessionScope
 from runlane.contract.values import CommittedRecord, RunMeta
-from runlane.gateway import Access, Caps, Live, Page, Parts, Role, Token, create_app
+from runlane.gateway import Access, Caps, Live, Page, Parts, Role, TicketBook, Token, create_app
 from runlane.gateway.live import Happened, Sink
 from runlane.gateway.live.summary import tokens_of
 from runlane.service.api_server import ApiServer
@@ -141,8 +141,10 @@ class World:
         self.store = MemoryStore(clock=lambda: NOW)
         self.topic = Topic()
         self.live = Live(self.topic, MemoryHistory(self.store), self.store)
-        self.page = Page()
-        parts = Parts(streams=self.live, host=self.store, page=self.page, caps=caps or Caps())
+        self.links = TicketBook[str]()
+        parts = Parts(
+            streams=self.live, host=self.store, page=Page(), caps=caps or Caps(), links=self.links
+        )
         self.app = create_app(self.store, access or Access(TOKENS), parts=parts)
         self._published: dict[str, int] = {}
         self.url = ""

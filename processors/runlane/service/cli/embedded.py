@@ -46,7 +46,7 @@ _COLUMNS: Final = ("run", "agent", "status", "start", "parent", "reason", "recor
     type=click.IntRange(0, 65535),
     default=_PORT,
     show_default=True,
-    help="Of the read API; 0 for any.",
+    help="Of the web page and the read API; 0 for any.",
 )
 def up_command(*, demo: bool, data: Path, port: int) -> int:
     """Run everything in one process on the embedded parts, until Ctrl-C.
@@ -149,6 +149,8 @@ def _show(proof: Proof) -> None:
 def _say_where(stack: EmbeddedStack, folder: DataFolder) -> None:
     running = stack.connection
     note(f"read API     {running.api}")
+    note(f"web page     {stack.link()}")
+    note("             (lets one browser in; later ones ask for a token of the connection file)")
     note(f"broker       {running.kafka}")
     note(f"ClickHouse   {running.clickhouse} (user default, read only)")
     note(f"connection   {folder.connection_file}")

@@ -12,7 +12,7 @@ from runlane.client import Connection
 from runlane.contract.codec import Codec
 from runlane.contract.errors import Unavailable
 from runlane.contract.topics import EMBEDDED_PARTITIONS, Topics
-from runlane.gateway import Access, Role, Token
+from runlane.gateway import ENTRANCE, Access, Role, TicketBook, Token
 from runlane.gateway.auth import LOOPBACK_HOSTS
 from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
 from runlane.owner.config import OwnerConfig
@@ -31,6 +31,7 @@ _HOST: Final = "127.0.0.1"
 _CLUSTER: Final = "embedded"
 _OPEN_SECONDS: Final = 120.0
 _READ_THREADS: Final = 2
+_LINK_SECONDS: Final = 3600.0
 ADOPTS: Final = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
 """The embedded broker is empty at each start and keeps 5 MB a partition, so these are its everyday life."""
 
@@ -46,6 +47,7 @@ class EmbeddedStack:
         self._folder = folder
         self._port = port
         self._topics = Topics(partitions=EMBEDDED_PARTITIONS)
+        self._links = TicketBook[str](seconds=_LINK_SECONDS)
         self._parts = ExitStack()
         self.pool: ClientPool
         self.owner: OwnerThread
@@ -65,6 +67,11 @@ class EmbeddedStack:
         """Stop: first who asks, then who answers, the engine last."""
         self._folder.connection_file.unlink(missing_ok=True)
         self._parts.close()
+
+    def link(self) -> str:
+        """Return an address that lets one browser in, once and within the hour; with a worker's token."""
+        ticket = self._links.issue(self._folder.secrets().worker_token)
+        return f"{self.connection.api}{ENTRANCE}?ticket={ticket}"
 
     def _start(self, parts: ExitStack) -> None:
         keys = self._folder.secrets()
@@ -89,6 +96,7 @@ class EmbeddedStack:
             topics=self._topics,
             host_key=keys.signing_key(),
             read_threads=_READ_THREADS,
+            links=self._links,
         )
         api = parts.enter_context(serve_gateway(gateway, ready=self._ready))
         self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)

@@ -30,7 +30,7 @@ export const now = () => Date.now() + skew;
 export const setToken = (token) => sessionStorage.setItem(TOKEN, token);
 
 /** An id as one path segment; `~` marks ids that URL software would drop. @param {string} id */
-export const segment = (id) => encodeURIComponent(/^(~|\.{0,2}$)/.test(id) ? `~${id}` : id);
+export const segment = (id) => encodeURIComponent(/^(~|(\.{0,2}|stream)$)/.test(id) ? `~${id}` : id);
 
 /** The id in an encoded path segment. @param {string} part */
 export const unsegment = (part) => decodeURIComponent(part).replace(/^~/, "");
