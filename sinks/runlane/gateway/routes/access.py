@@ -46,7 +46,7 @@ async def set_cookie(request: Request, caller: Caller) -> Response:  # noqa: ARG
 
 @link_router.get(ENTRANCE, include_in_schema=False)
 async def enter(request: Request, ticket: str = "") -> Response:
-    """Let the holder of a link in by the cookie, then show the page; it asks for a token after a used link."""
+    """Let the holder of a link in by the cookie and show the page, which asks for a token otherwise."""
     response = RedirectResponse("/", 303)
     links: TicketBook[str] = request.app.state.links
     with suppress(NotPermitted):
