@@ -52,8 +52,9 @@ WHERE partition = {partition:UInt32} AND block BETWEEN {first:UInt64} AND {last:
     AND kind IN ('answer', 'record')
 GROUP BY block
 """
+_OUTBOX_COLUMNS: Final = ("kind", "row", "position", "correlation_id", "reply", "code", *RECORD_COLUMNS)
 _OUTBOX: Final = f"""
-SELECT kind, row, position, correlation_id, reply, code, {", ".join(RECORD_COLUMNS)} FROM journal
+SELECT {", ".join(_OUTBOX_COLUMNS)} FROM journal
 WHERE partition = {{partition:UInt32}} AND block BETWEEN {{first:UInt64}} AND {{last:UInt64}}
     AND kind IN ('answer', 'record')
 ORDER BY block, row
@@ -181,34 +182,34 @@ class ChainReader(Chains):
         chosen = _fitting(unsent, sizes, max_bytes)
         span["last"] = chosen[-1][0]
         rows = self._pool.query(_OUTBOX, span, raw=("body",))
-        return OutboxPage(tuple(self._items(rows, partition)), chosen[-1][1])
+        return OutboxPage(tuple(self._items(rows)), chosen[-1][1])
 
     def active_parts(self) -> int:
         """Return the number of the journal's active parts."""
         return int(self._pool.query(_ACTIVE_PARTS)[0][0])
 
-    def _items(self, rows: Sequence[Sequence[Any]], partition: int) -> Iterator[Answer | CommittedRecord]:
-        purged = tombstones(self._pool, partition)
-        for kind, row, position, correlation_id, reply, code, *rest in rows:
-            record = dict(zip(RECORD_COLUMNS, rest, strict=True))
-            erased_before = purged.get(record["lane"])
-            if erased_before is not None and (record["block"], row) < erased_before:
-                continue
-            if kind == "record":
-                yield record_of(record)
-                continue
-            yield Answer(
-                position=position,
-                lane=record["lane"],
-                correlation_id=correlation_id,
-                reply_partition=reply,
-                operation=record["type"],
-                code=code,
-                outcome=b64decode(record["body"]),
-                run_id=record["run_id"],
-                session_id=record["session_id"],
-                agent_id=record["agent_id"],
-            )
+    def _items(self, rows: Sequence[Sequence[Any]]) -> Iterator[Answer | CommittedRecord]:
+        items = [dict(zip(_OUTBOX_COLUMNS, row, strict=True)) for row in rows]
+        purged = tombstones(self._pool, {item["lane"] for item in items})
+        for item in items:
+            erased_before = purged.get(item["lane"])
+            if erased_before is None or (item["block"], item["row"]) >= erased_before:
+                yield record_of(item) if item["kind"] == "record" else _answer(item)
+
+
+def _answer(row: Mapping[str, Any]) -> Answer:
+    return Answer(
+        position=row["position"],
+        lane=row["lane"],
+        correlation_id=row["correlation_id"],
+        reply_partition=row["reply"],
+        operation=row["type"],
+        code=row["code"],
+        outcome=b64decode(row["body"]),
+        run_id=row["run_id"],
+        session_id=row["session_id"],
+        agent_id=row["agent_id"],
+    )
 
 
 def _fitting(

@@ -80,7 +80,7 @@ def unfilled(pool: ClientPool) -> str:
 
 def purged_lanes(behind: str) -> str:
     """Return the subquery of all purged lanes; ``behind`` is what ``unfilled`` returned."""
-    return _PURGED.format(behind=behind)  # noqa: S608
+    return _PURGED.format(behind=behind)
 
 
 def _held(pool: ClientPool) -> Mapping[int, int]:

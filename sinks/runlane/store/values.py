@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from runlane.contract.state import RunState, SessionState
 from runlane.contract.times import EPOCH
 from runlane.contract.values import CommittedRecord, RunStatus, Session, SessionStatus, StartOutcome
 from runlane.store.engine import ClientPool
+from runlane.store.sql import names, slices
 
 RECORD_COLUMNS: Final[tuple[str, ...]] = (
     "lane",
@@ -48,6 +49,7 @@ STATE_COLUMNS: Final[tuple[str, ...]] = (
     "block",
 )
 """What ``run_of`` and ``session_of`` need of a row."""
+_TOMBSTONES: Final = "SELECT lane, block, row FROM journal WHERE lane IN {lanes} AND kind = 'tombstone'"
 PURGE_ROWS_BEFORE: Final = 2
 """A tombstone stands right behind its purge's answer and event, which stay with it."""
 
@@ -117,10 +119,10 @@ def session_of(row: Row) -> SessionState:
     return SessionState(session_id, session, purged=False)
 
 
-def tombstones(pool: ClientPool, partition: int) -> Mapping[str, tuple[int, int]]:
-    """Return the purged lanes of a partition, each with the (block, row) before which its rows are erased."""
-    rows: Sequence[Sequence[Any]] = pool.query(
-        "SELECT lane, block, row FROM journal WHERE kind = 'tombstone' AND partition = {partition:UInt32}",
-        {"partition": partition},
-    )
-    return {lane: (int(block), int(row) - PURGE_ROWS_BEFORE) for lane, block, row in rows}
+def tombstones(pool: ClientPool, lanes: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+    """Return the purged ones of ``lanes``, each with the (block, row) before which its rows are erased."""
+    found: dict[str, tuple[int, int]] = {}
+    for some in slices(sorted(lanes)):
+        for lane, block, row in pool.query(_TOMBSTONES.format(lanes=names(some))):
+            found[lane] = (int(block), int(row) - PURGE_ROWS_BEFORE)
+    return found
