@@ -14,7 +14,7 @@ from typing import Final
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
 from runlane.contract.decide import Decision, LaneState, Meta, decide
-from runlane.contract.errors import ErrorInfo
+from runlane.contract.errors import ErrorInfo, WrongLane
 from runlane.contract.outcomes import ClaimResult, Outcome, Result
 from runlane.contract.signing import Keyring
 from runlane.contract.state import NO_CHANGES, Changes, LaneView
@@ -77,8 +77,10 @@ class Batch:
             state.apply(decision.changes)
             if decision.changes.purged:
                 self.purged.append(state.lane)
-        hidden = state.session is not None and state.session.purged
-        self._answer(position, message, request, decision, hidden=hidden)
+        purged = state.session is not None and state.session.purged
+        # The lane of a claim is never erased, so it may not tell of a session that can be purged (G7).
+        elsewhere = decision.error is not None and decision.error.code == WrongLane.code
+        self._answer(position, message, request, decision, hidden=purged or elsewhere)
         return changed
 
     def _answer(
