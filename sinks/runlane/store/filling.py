@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from runlane.store.engine import ClientPool
@@ -10,7 +11,7 @@ from runlane.store.engine import ClientPool
 _HELD: Final = "SELECT partition, max(block) FROM search_progress GROUP BY partition"
 _ENDS: Final = """
 SELECT partition, max(block), argMax(time, block) FROM journal
-WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({unfilled})
+WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({newer})
 GROUP BY partition
 """
 _KINDS: Final = """
@@ -44,25 +45,31 @@ SELECT lane FROM purged_lanes UNION ALL SELECT lane FROM journal WHERE kind = 't
 _DERIVED: Final = ("search_progress", "run_search", "session_search", "purged_lanes")
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Blocks of a partition, from the one after ``held`` to ``last``; ``time`` is that of the last."""
+
+    partition: int
+    held: int
+    last: int
+    time: int
+
+
 def refresh_search(pool: ClientPool) -> None:
     """Fill the derived tables with the blocks that they do not hold yet.
 
     Any process may do it, several at once too: a block filled twice changes nothing.
     """
-    held = _held(pool)
-    ends: Sequence[Sequence[int]] = pool.query(_ENDS.format(unfilled=_behind(held)))
-    if not ends:
+    spans = _unfilled(pool)
+    if not spans:
         return
-    blocks = " OR ".join(
-        f"partition = {partition} AND block > {held.get(partition, -1)} AND block <= {end}"
-        for partition, end, _ in ends
-    )
+    blocks = _condition(spans)
     kinds = {kind for (kind,) in pool.query(_KINDS.format(blocks=blocks))}
     for kind, fill in _FILLS.items():
         if kind in kinds:
             pool.command(fill.format(blocks=blocks))
     # Only now: a fill that breaks is done again.
-    rows = ", ".join(f"({partition}, {end}, {time})" for partition, end, time in ends)
+    rows = ", ".join(f"({span.partition}, {span.last}, {span.time})" for span in spans)
     pool.command(_PROGRESS.format(rows=rows), settings={"async_insert": 0})
 
 
@@ -75,7 +82,7 @@ def rebuild_search(pool: ClientPool) -> None:
 
 def unfilled(pool: ClientPool) -> str:
     """Return the SQL condition that a row of the journal is in a block which the tables do not hold yet."""
-    return _behind(_held(pool))
+    return _condition(_unfilled(pool))
 
 
 def purged_lanes(behind: str) -> str:
@@ -83,12 +90,17 @@ def purged_lanes(behind: str) -> str:
     return _PURGED.format(behind=behind)
 
 
-def _held(pool: ClientPool) -> Mapping[int, int]:
-    return {int(partition): int(block) for partition, block in pool.query(_HELD)}
-
-
-def _behind(held: Mapping[int, int]) -> str:
-    if not held:
-        return "1"
+def _unfilled(pool: ClientPool) -> Sequence[_Span]:
+    """Return the blocks that the tables lack; commit rows say so, which lie together."""
+    held: dict[int, int] = {int(partition): int(block) for partition, block in pool.query(_HELD)}
     newer = [f"partition = {partition} AND block > {block}" for partition, block in held.items()]
-    return " OR ".join([*newer, f"partition NOT IN ({', '.join(map(str, held))})"])
+    newer += [f"partition NOT IN ({', '.join(map(str, held))})" if held else "1"]
+    return [
+        _Span(partition, held.get(partition, -1), last, time)
+        for partition, last, time in pool.query(_ENDS.format(newer=" OR ".join(newer)))
+    ]
+
+
+def _condition(spans: Sequence[_Span]) -> str:
+    each = (f"partition = {one.partition} AND block > {one.held} AND block <= {one.last}" for one in spans)
+    return " OR ".join(each) or "0"
