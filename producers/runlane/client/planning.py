@@ -40,7 +40,9 @@ async def plan_run(
     *,
     policy: HistoryPolicy | None = None,
 ) -> T:
-    """Run one attempt of a planner over the messages of a run: ``await plan_run(store, "r", planner)``.
+    """Run one attempt of a planner over the messages of a run.
+
+    ``await plan_run(store, "r", planner, policy=policy)``
 
     The planner calls what it is given for the messages to send, as often and from as many tasks as it likes:
     ``policy`` runs once, at the first call, and never where the planner does not ask. What is stored does not
