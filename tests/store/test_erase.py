@@ -1,3 +1,4 @@
+from itertools import pairwise
 from time import sleep
 
 import pytest
@@ -44,6 +45,8 @@ def test_an_erase_leaves_the_tombstone_its_answer_and_its_event(world: World) ->
     assert kinds(world, other) == kept
     assert kinds(world, "r/a-1") == ["answer", "claim"]
     assert len(world.chains.headers(0, 0, 100)) == before
+    for prev, header in pairwise(world.chains.headers(0, 0, 100)):
+        assert (header.number, header.prev_hash) == (prev.number + 1, prev.hash)
     assert world.chains.end(0).header == world.partitions[0].head
     for table in ("journal", "run_search", "session_search"):
         (found,) = world.pool.query(
