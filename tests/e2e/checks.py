@@ -121,7 +121,7 @@ def _columns(record: CommittedRecord) -> tuple[object, ...]:
 
 def _lanes(world: World) -> dict[Place, str]:
     commands = world.messages(world.topics.commands.name)
-    return {(found.partition, found.offset): (found.key or b"").decode() for found in commands}
+    return {(one.partition, one.offset): (one.key or b"").decode(errors="replace") for one in commands}
 
 
 def _purged(world: World) -> set[str]:

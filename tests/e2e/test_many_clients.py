@@ -18,12 +18,12 @@ from tests.e2e.plays import Expected, Play, heard
 from tests.e2e.stack import HOST_KEY, PROCESSES, TOKEN, ClickHouse, OwnerProcess, World, wait_for
 from tests.harness.kafka import Kafka
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(600)]
 PROCESS_COUNT = 8
 LANES_EACH = 25
 COMMANDS_EACH = 50
 KILLED_AFTER = 2_500
-SECONDS = 200.0
+SECONDS = 400.0
 
 
 @dataclass(frozen=True)
