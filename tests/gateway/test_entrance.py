@@ -51,6 +51,43 @@ async def test_without_a_true_token_nothing_is_granted(
     assert b"mine" not in answer.content
 
 
+OPEN = {("get", "/livez"), ("get", "/readyz"), ("get", "/v1/access"), ("delete", "/v1/cookie")}
+OWN = {"/v1/runs", "/v1/sessions", "/v1/tickets", "/v1/cookie", "/v1/runs/stream"}
+
+
+def _operations(world: World) -> list[tuple[str, str]]:
+    """Every operation that needs a token, on a run and a session that a viewer may not see."""
+    document: dict[str, dict[str, object]] = world.app.openapi()["paths"]
+    operations = {(method, path) for path, methods in document.items() for method in methods} - OPEN
+    named = ((m, p.replace("{run_id}", "hidden").replace("{session_id}", "other")) for m, p in operations)
+    return sorted(named)
+
+
+async def test_every_endpoint_needs_a_token(world: World) -> None:
+    await world.session("other")
+    await begin(world, "hidden", "other")
+    for method, path in _operations(world):
+        for token in ("", "wrong-token-0123456789"):
+            async with world.client(token) as http:
+                answer = await http.request(method, path, json={"id": "x"} if method == "post" else None)
+            assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized"), (method, path)
+            assert b"hidden" not in answer.content
+            assert b"other" not in answer.content
+
+
+async def test_every_endpoint_hides_what_is_foreign(world: World) -> None:
+    await world.session("other")
+    await begin(world, "hidden", "other")
+    async with world.client(VIEWER) as http:
+        for method, path in _operations(world):
+            if path in OWN and (method == "get" or path != "/v1/sessions"):
+                continue
+            answer = await http.request(method, path, json={"id": "x"} if method == "post" else None)
+            assert answer.status_code == 404, (method, path)
+            assert b"hidden" not in answer.content
+            assert b"other" not in answer.content
+
+
 async def test_a_ticket_lets_one_connect_in(world: World) -> None:
     await world.session()
     await end(await begin(world))
