@@ -24,9 +24,8 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
 
 def test_a_directory_belongs_to_one_process(tmp_path: Path) -> None:
     dsn = f"chdb://{tmp_path}/db"
-    script = (
-        f"from runlane.store.engine import connect\np = connect({dsn!r})\nprint('open', flush=True)\ninput()"
-    )
+    program = f"from runlane.store.engine import connect\npool = connect({dsn!r})\n"
+    holder = program + "print('open', flush=True)\ninput()"
     with subprocess.Popen(
         [sys.executable, "-c", holder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
