@@ -113,6 +113,13 @@ async def test_what_a_product_deletes_is_gone_and_what_follows_is_remembered_ane
         await store.memory.append_events("a", "gone", notes("new"))
         assert await texts(store, "a", "gone") == ["new"]
         assert await texts(store, "a", "kept") == ["stays"]
+    view = (
+        "SELECT run_id, type, JSONExtractString(data, 'note') FROM v_memory WHERE run_id IN ('gone', 'kept')"
+    )
+    assert sorted(map(tuple, pool.query(view))) == [
+        ("gone", "planner_note", "new"),
+        ("kept", "planner_note", "stays"),
+    ]
     count = "SELECT count() FROM memory_events WHERE run_id = 'gone' AND kind = 'event'"
     wait_for(lambda: pool.query(count)[0][0] == 1, "the deleted events are erased")
     assert pool.query("SELECT count() FROM memory_events WHERE body LIKE '%secret%'") == [(0,)]
