@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,9 +23,8 @@ def stalled_viewer(api: str, token: str) -> socket.socket:
     viewer = socket.socket()
     viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     viewer.connect((where.hostname, where.port))
-    viewer.sendall(
-        f"GET /v1/sessions/s/stream HTTP/1.1\r\nHost: {where.netloc}\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
-    )
+    head = ("GET /v1/sessions/s/stream HTTP/1.1", f"Host: {where.netloc}", f"Authorization: Bearer {token}")
+    viewer.sendall("".join(f"{line}\r\n" for line in (*head, "")).encode())
     return viewer
 
 
