@@ -32,7 +32,7 @@ class ChainTable:
 
     name: str
     columns: tuple[str, ...]
-    types: Mapping[str, str] = field(default_factory=dict)
+    types: Mapping[str, str] = field(default_factory=dict[str, str])
     commits: str = "kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = ''"
     generations: str = "chains"
 
