@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from runlane.contract.errors import TemporaryError, Unavailable
+from runlane.contract.errors import Unavailable
 from runlane.owner.config import LOGIC_VERSION, Bounds
 from runlane.owner.drafts import survey
 from runlane.owner.ports import Ports
-from runlane.owner.writing import Writer
 from runlane.store import drafts
-from runlane.store.block import BlockHeader, Draft
-from runlane.store.chain import ChainTip
+from runlane.store.block import BlockHeader, SealedBlock, seal
 from runlane.store.drafts import Adoption, Ownership
-from runlane.store.flight import Verdict
+from runlane.store.flight import ChainWriter, Verdict
+from runlane.store.settle import settle
 from runlane.store.stops import LogFacts, StopKind, check_log
 
 _ATTEMPTS = 5
@@ -59,8 +58,9 @@ def adopt_log(ports: Ports, partition: int, bounds: Bounds) -> Adopted | None:
         # The offset first: a group that still has members refuses it, and then nothing is written.
         offset = adoption.last + 1 - adoption.base
         ports.log.force_offset(partition, offset)
-        writer = Writer(bounds, head, proof=found.end.time, proven_at=begun)
-        if _write(ports, writer, drafts.adopt(own, head, adoption, ports.clock.now()), bounds):
+        writer: ChainWriter[SealedBlock] = ChainWriter(bounds, head, proof=found.end.time, proven_at=begun)
+        block = seal(drafts.adopt(own, head, adoption, ports.clock.now()), head)
+        if settle(writer, block, ports.store, ports.clock) is Verdict.MINE:
             last = drafts.NOTHING_DECIDED if head is None else head.last
             return Adopted(partition, kind, adoption.base, offset, adoption.last - last)
     raise Unavailable("an owner keeps writing this chain")
@@ -76,25 +76,3 @@ def _judge(head: BlockHeader | None, facts: LogFacts, partition: int) -> tuple[S
     adoption = drafts.adoption_of(stop.kind, head, facts)
     assert adoption is not None, f"adopting answers whatever partition {partition}'s log may say"
     return stop.kind, adoption
-
-
-def _tip(ports: Ports, partition: int, floor: int) -> ChainTip | None:
-    try:
-        return ports.store.tips({partition: floor})[partition]
-    except TemporaryError:
-        return None
-
-
-def _write(ports: Ports, writer: Writer, draft: Draft, bounds: Bounds) -> bool:
-    """Write one block as an owner does; return whether it is ours."""
-    clock, partition = ports.clock, draft.partition
-    writer.launch(draft, clock.monotonic())
-    while (flight := writer.flight) is not None:
-        if writer.date(clock.monotonic()) and flight.sends and flight.not_after is not None:
-            flight.note(ports.store.insert(flight.block, flight.not_after))
-        begun = clock.monotonic()
-        tip = _tip(ports, partition, writer.floor())
-        if (verdict := writer.looked(tip, begun, clock.monotonic())) is not Verdict.OPEN:
-            return verdict is Verdict.MINE
-        clock.sleep(bounds.retry_last)
-    return True

@@ -46,10 +46,10 @@ _NEEDED: Final = (
     "min_rows_to_fsync_after_merge = 1",
     "old_parts_lifetime = ",
 )
-"""What of the journal's definition its safety rests on; the self-test tries what can be tried."""
-_JOURNAL: Final = """
-SELECT create_table_query, dependencies_table FROM system.tables
-WHERE database = currentDatabase() AND name = 'journal'
+"""What of their definition the safety of tables of chains rests on; the self-test tries what can be tried."""
+_CHAINED: Final = """
+SELECT name, create_table_query, dependencies_table FROM system.tables
+WHERE database = currentDatabase() AND name IN ('journal', 'memory_events')
 """
 DEFAULT_WINDOW: Final = 1_000_000
 """Tokens that the journal remembers; counted over all partitions of the commands topic."""
@@ -141,18 +141,18 @@ def _check(pool: ClientPool, known: Sequence[Migration]) -> int:
         )
         if [list(row) for row in recorded] != [[_shape(pool, known[: len(rows)])]]:
             raise SchemaDrift("the tables are not as the migrations made them")
-        _check_journal(pool)
+        _check_chained(pool)
     return len(rows)
 
 
-def _check_journal(pool: ClientPool) -> None:
-    definition, dependents = pool.query(_JOURNAL)[0]
-    missing = [needed for needed in _NEEDED if needed not in definition]
-    if missing:
-        raise SchemaDrift(f"the journal was altered: it lacks {missing[0].strip(' =')}")
-    if dependents:
-        # A losing insert would reach it.
-        raise SchemaDrift("a materialized view hangs on the journal")
+def _check_chained(pool: ClientPool) -> None:
+    for table, definition, dependents in pool.query(_CHAINED):
+        missing = [needed for needed in _NEEDED if needed not in definition]
+        if missing:
+            raise SchemaDrift(f"table {table} was altered: it lacks {missing[0].strip(' =')}")
+        if dependents:
+            # A losing insert would reach it.
+            raise SchemaDrift(f"a materialized view hangs on table {table}")
 
 
 def _shape(pool: ClientPool, applied: Sequence[Migration]) -> str:

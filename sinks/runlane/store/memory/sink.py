@@ -7,7 +7,7 @@ waiting for the database it gains in blocks: meanwhile messages gather.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -150,7 +150,7 @@ class MemorySink:
                 self._erase_due = now
 
     @contextmanager
-    def _guarded(self, held: _Held) -> Iterator[None]:
+    def _guarded(self, held: _Held) -> Generator[None]:
         """Close or halt the partition when its ownership ends inside."""
         try:
             yield
