@@ -5,11 +5,11 @@ import socket
 import httpx2
 import pytest
 
-from runlane.contract.errors import Unavailable
+from runlane.contract.errors import SettingsError, Unavailable
 from runlane.contract.http_models import RunBody, path_segment
 from runlane.gateway import Access, create_app
 from runlane.service.api_server import ApiServer, access_of
-from runlane.service.settings import Settings, SettingsError
+from runlane.service.settings import Settings
 from tests.gateway.memory_reader import MemoryReader
 
 LONG = "0123456789abcdef"

@@ -12,13 +12,13 @@ from runlane.contract.errors import (
     OutcomeUnknown,
     RunConflict,
     SchemaDrift,
+    SettingsError,
     TopicMismatch,
     Unavailable,
     UnsafeEngine,
 )
 from runlane.service.cli.main import LazyGroup, run
 from runlane.service.exits import Exit
-from runlane.service.settings import SettingsError
 from runlane.service.signals import Stopped
 
 Raising = Callable[[BaseException], int]

@@ -11,10 +11,10 @@ from typing import Final, Self
 import uvicorn
 from starlette.types import ASGIApp
 
-from runlane.contract.errors import Unavailable
+from runlane.contract.errors import SettingsError, Unavailable
 from runlane.contract.reader import SessionScope
 from runlane.gateway import Access, Role, Token
-from runlane.service.settings import Settings, SettingsError, parse_listen
+from runlane.service.settings import Settings, parse_listen
 
 _MAX_CONNECTIONS: Final = 2_048
 _BACKLOG: Final = 512

@@ -28,7 +28,7 @@ from pydantic_settings import (
 )
 
 from runlane.contract.codec import Codec
-from runlane.contract.errors import RunlaneError
+from runlane.contract.errors import SettingsError
 from runlane.contract.signing import Keyring, parse_key
 from runlane.contract.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX, Topics
 from runlane.kafka import KafkaConfig, Sasl, Tls
@@ -39,12 +39,6 @@ PREFIX: Final = "RUNLANE_"
 CONFIG_VARIABLE: Final = f"{PREFIX}CONFIG"
 MIN_TOKEN_CHARACTERS: Final = 16
 MAX_PARTITIONS: Final = 1024
-
-
-class SettingsError(RunlaneError):
-    """A setting is missing or wrong; the message names it and holds no value."""
-
-    code = "settings"
 
 
 def _split(value: Any) -> Any:

@@ -36,6 +36,7 @@
   * JournalFault ................. the database refuses a query of ours, or rows of the journal can't be read
   * LateBlock .................... a block came after its time and was not written
   * InsertRefused ................ the database refuses a block for good; nothing was written
+  * SettingsError ................ a setting is missing or wrong; the message names it, never its value
   * TemporaryError ............... the same command may succeed later
     * OutOfOrder ................. the event key an append follows is not there yet
     * RunCompletionNotReady ...... the engine has not finished the run
@@ -320,6 +321,12 @@ class InsertRefused(RunlaneError):
     """The database refuses a block whenever it is sent; nothing was written."""
 
     code = "insert_refused"
+
+
+class SettingsError(RunlaneError):
+    """A setting is missing or wrong; the message names it and holds no value."""
+
+    code = "settings"
 
 
 class OutOfOrder(TemporaryError):

@@ -13,12 +13,12 @@ from runlane.contract.errors import (
     FatalKafkaError,
     RunlaneError,
     SchemaDrift,
+    SettingsError,
     TemporaryError,
     TopicMismatch,
     UnsafeEngine,
 )
 from runlane.service.exits import Exit
-from runlane.service.settings import SettingsError
 from runlane.service.signals import Stopped
 
 COMMANDS: Final = {
