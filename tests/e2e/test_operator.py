@@ -24,8 +24,8 @@ from runlane.contract.ids import session_lane
 from runlane.contract.signing import Keyring
 from runlane.kafka import Admin, Consumer, GroupSettings, Partition
 from runlane.owner.config import OwnerConfig
-from runlane.store.repair import repair
 from runlane.service.owner_thread import OwnerParts, OwnerThread
+from runlane.store.repair import repair
 from tests.e2e.operating import Stranger, settings
 from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, ClickHouse, World, wait_for
 from tests.e2e.workload import AT, note, start_of

@@ -16,9 +16,9 @@ from runlane.contract.state import LaneView
 from runlane.owner import takeover
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
-from runlane.store.repair import repair
 from runlane.store.block import BlockKind, LogId
 from runlane.store.flight import InsertReport
+from runlane.store.repair import repair
 from runlane.store.stops import ANSWERS, StopKind
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate

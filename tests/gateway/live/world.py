@@ -142,9 +142,7 @@ class World:
         self.topic = Topic()
         self.live = Live(self.topic, MemoryHistory(self.store), self.store)
         self.links = TicketBook[str]()
-        parts = Parts(
-            streams=self.live, host=self.store, page=Page(), caps=caps or Caps(), links=self.links
-        )
+        parts = Parts(streams=self.live, host=self.store, page=Page(), caps=caps or Caps(), links=self.links)
         self.app = create_app(self.store, access or Access(TOKENS), parts=parts)
         self._published: dict[str, int] = {}
         self.url = ""
