@@ -44,7 +44,7 @@ _COMMAND: Final = "from runlane.service.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Milliseconds from commit to viewer, viewers that miss or double something, the gateway's peak memory."""
+    """Milliseconds from commit to viewer, viewers with a wrong history, the gateway's peak memory."""
 
     p50: float
     p99: float
