@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 
 from runlane.client import RunStore
@@ -35,3 +37,21 @@ async def test_another_log_is_a_stop_unless_it_is_adopted(tmp_path: Path) -> Non
             wait_for(lambda: len(refusing.stops()) == TOPICS.partitions, "every partition stops")
             assert {stop.kind for stop in refusing.stops().values()} == {StopKind.LOG_REPLACED}
             assert refusing.open_partitions == 0
+
+
+async def test_two_sinks_that_both_hold_every_partition_store_each_event_once(tmp_path: Path) -> None:
+    """What a frozen sink is once it thaws: a second writer of the same chains."""
+    with table(tmp_path / "engine") as (pool, store), broker() as kafka, ExitStack() as sinks:
+        rivals = [sinks.enter_context(sink(kafka, store)) for _ in range(2)]
+        async with client(kafka, pool) as runs:
+
+            async def remember(run: str) -> None:
+                for number in range(15):
+                    await runs.memory.append_events("a", run, notes(f"{number}.0", f"{number}.1"))
+
+            await asyncio.gather(*map(remember, ("r0", "r1", "r2")))
+            for run in ("r0", "r1", "r2"):
+                assert await texts(runs, "a", run) == [f"{n}.{i}" for n in range(15) for i in range(2)]
+        assert not any(rival.stops() for rival in rivals)
+        appends = pool.query("SELECT count(), uniqExact(append_key) FROM memory_events WHERE kind = 'append'")
+        assert [tuple(row) for row in appends] == [(45, 45)]

@@ -15,6 +15,7 @@ from runlane.store.memory.ports import MemoryLogShape
 from runlane.store.stops import LogFacts
 
 _LINGER_MS: Final = 1.0
+_FETCH_WAIT_MS: Final = 20
 
 
 class KafkaMemoryLog:
@@ -33,7 +34,7 @@ class KafkaMemoryLog:
         self._admin = Admin(config)
         self._inspector = Inspector(config, group=group.group)
         self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
-        self._consumer = Consumer(config, group=group)
+        self._consumer = Consumer(config, group=group, fetch_wait_ms=_FETCH_WAIT_MS)
 
     def begin(
         self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int]], None]
