@@ -84,12 +84,16 @@ class Viewer(asyncio.Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """All viewers of a round: `serve` runs in a process of its own and talks through a pipe."""
+    """All viewers of a round: `serve` runs in a process of its own and talks through a pipe.
+
+    They are ready once each has seen the number ``known``; only what comes later is timed.
+    """
 
     plan: Plan
     port: int
     token: str
     session: str
+    known: int
 
     def serve(self, pipe: Pipe) -> None:
         """Connect, say so, watch until the pipe names the last number, report."""
@@ -101,16 +105,21 @@ class Audience:
         for start in range(0, len(viewers), _OPENING):
             await asyncio.gather(*map(self._connect, viewers[start : start + _OPENING]))
         stalled = [self._stall() for _ in range(self.plan.stalled)]
+        await self._reach(viewers, self.known)
+        report.arrivals.clear()
         pipe.send("ready")
         coming = asyncio.create_task(self._come_and_go(viewers, report))
         last = await asyncio.to_thread(pipe.recv)
         await coming
-        deadline = time.monotonic() + _PATIENCE
-        while any(viewer.last < last for viewer in viewers) and time.monotonic() < deadline:  # noqa: ASYNC110
-            await asyncio.sleep(_PAUSE)
+        await self._reach(viewers, last)
         pipe.send(report)
         for one in stalled:
             one.close()
+
+    async def _reach(self, viewers: list[Viewer], number: int) -> None:
+        deadline = time.monotonic() + _PATIENCE
+        while any(viewer.last < number for viewer in viewers) and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(_PAUSE)
 
     async def _connect(self, viewer: Viewer) -> None:
         await asyncio.get_running_loop().create_connection(lambda: viewer, "127.0.0.1", self.port)

@@ -67,49 +67,49 @@ class Bench:
     def round(self, plan: Plan) -> Round:
         """Write while an audience watches, then compare what each viewer saw with the store."""
         self.rounds += 1
-        session = f"viewed-{self.rounds}"
-        asyncio.run(self._create(session))
-        ours, theirs = get_context("spawn").Pipe()
-        audience = Audience(plan, self.port, TOKEN, session)
-        process = get_context("spawn").Process(target=audience.serve, args=(theirs,))
-        with Stamps(self.connection, session) as stamps:
-            process.start()
-            assert ours.recv() == "ready"
-            expected = asyncio.run(self._write(session, plan.seconds))
-            ours.send(expected[-1])
-            report: Report = ours.recv()
+        with Stamps(self.connection, f"viewed-{self.rounds}") as stamps:
+            expected, report = asyncio.run(self._round(plan, f"viewed-{self.rounds}"))
             stamps.wait_for(expected[-1])
-        process.join()
-        # What the audience saw of the history at its start was committed before it looked.
         times = [(at - stamps.times[number]) * 1000 for number, at in report.arrivals]
         cuts = statistics.quantiles(times, n=100)
         wrong = sum(seen != expected for seen in report.histories)
-        return Round(
-            cuts[49], cuts[98], wrong, report.reconnects, report.lagged, memory(self.gateway, "VmHWM")
-        )
+        peak = memory(self.gateway, "VmHWM")
+        return Round(cuts[49], cuts[98], wrong, report.reconnects, report.lagged, peak)
 
-    async def _create(self, session: str) -> None:
+    async def _round(self, plan: Plan, session: str) -> tuple[list[int], Report]:
         async with RunStore.from_connection(self.file) as store:
             await store.create_session(session, datetime.now(UTC).replace(microsecond=0))
-
-    async def _write(self, session: str, seconds: float) -> list[int]:
-        """Append at a steady rate; return every ``lane_seq`` that the session's history holds."""
-        async with RunStore.from_connection(self.file) as store:
             names = [f"{session}-{number}" for number in range(RUNS)]
             runs = [await store.run(name, "agent", session_id=session).__aenter__() for name in names]
+            known = await _numbers(store, session)
+            ours, theirs = get_context("spawn").Pipe()
+            audience = Audience(plan, self.port, TOKEN, session, known[-1])
+            process = get_context("spawn").Process(target=audience.serve, args=(theirs,))
+            process.start()
+            ready = await asyncio.to_thread(ours.recv)
+            assert ready == "ready"
             begun = time.monotonic()
-            for number in range(int(seconds * RATE)):
+            for number in range(int(plan.seconds * RATE)):
                 await asyncio.sleep(max(0.0, begun + number / RATE - time.monotonic()))
                 await runs[number % RUNS].post("planner_note", {"Note": f"note {number} " + "x" * 200})
             for run in runs:
                 await run.__aexit__(None, None, None)
-            numbers: list[int] = []
-            cursor = ""
-            while not numbers or cursor:
-                page = await store.list_session_run_records(session, cursor, 1000)
-                numbers += [record.lane_seq for record in page.records]
-                cursor = page.next_cursor
-            return numbers
+            expected = await _numbers(store, session)
+            ours.send(expected[-1])
+            report: Report = await asyncio.to_thread(ours.recv)
+            process.join()
+            return expected, report
+
+
+async def _numbers(store: RunStore, session: str) -> list[int]:
+    """Return every ``lane_seq`` that the session's history holds."""
+    numbers: list[int] = []
+    cursor = ""
+    while not numbers or cursor:
+        page = await store.list_session_run_records(session, cursor, 1000)
+        numbers += [record.lane_seq for record in page.records]
+        cursor = page.next_cursor
+    return numbers
 
 
 class Stamps:

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 
-from runlane.client import MemoryStore, Run
+from runlane.client import MemoryEvents, MemoryStore, Run
 from runlane.client.sse import EventParser, ServerEvent
 from runlane.contract.errors import RunNotFound
 from runlane.contract.ids import run_lane
@@ -142,7 +142,15 @@ class World:
         self.topic = Topic()
         self.live = Live(self.topic, MemoryHistory(self.store), self.store)
         self.links = TicketBook[str]()
-        parts = Parts(streams=self.live, host=self.store, page=Page(), caps=caps or Caps(), links=self.links)
+        self.memory = MemoryEvents()
+        parts = Parts(
+            streams=self.live,
+            memory=self.memory,
+            host=self.store,
+            page=Page(),
+            caps=caps or Caps(),
+            links=self.links,
+        )
         self.app = create_app(self.store, access or Access(TOKENS), parts=parts)
         self._published: dict[str, int] = {}
         self.url = ""

@@ -13,6 +13,7 @@ from runlane.contract.payloads.types import SESSION_PURGED
 from runlane.contract.values import CommittedRecord
 from runlane.gateway.live import frames
 from runlane.gateway.live.frames import RecordFrame
+from runlane.gateway.live.recent import Recent
 from runlane.gateway.live.tap import Tap
 
 
@@ -28,11 +29,19 @@ class Watcher(Protocol):
         ...
 
 
+class _Lane:
+    """Who watches a lane, and what came last while somebody did."""
+
+    def __init__(self) -> None:
+        self.taps: dict[Tap, None] = {}
+        self.recent = Recent()
+
+
 class Hub:
     """The taps by lane, and the one watcher of all lanes, if any."""
 
     def __init__(self) -> None:
-        self._lanes: dict[str, dict[Tap, None]] = {}
+        self._lanes: dict[str, _Lane] = {}
         self.watcher: Watcher | None = None
 
     def wants(self, lane: str) -> bool:
@@ -42,39 +51,55 @@ class Hub:
     def subscribe(self, lane: str, run_id: str, cursor: int, wake: Callable[[], None]) -> Tap:
         """Return a tap that takes what is committed from now on; ``unsubscribe`` lets it go."""
         tap = Tap(lane, run_id, cursor, wake)
-        self._lanes.setdefault(lane, {})[tap] = None
+        self._lanes.setdefault(lane, _Lane()).taps[tap] = None
         return tap
+
+    def catch_up(self, tap: Tap) -> int | None:
+        """Give a fresh tap what came lately after its cursor, and return the last number of that.
+
+        None when history has to be read. Only for a tap that has taken nothing yet.
+        """
+        found = self._lanes[tap.lane].recent.after(tap.run_id, tap.cursor)
+        if found is None:
+            return None
+        for frame in found:
+            tap.put(frame)
+        tap.read_up()
+        shown = [frame.seq if tap.run_id else frame.lane_seq for frame in found if not frame.lane_event]
+        return max(shown, default=tap.cursor)
 
     def unsubscribe(self, tap: Tap) -> None:
         """Let a tap go; a second time changes nothing."""
-        taps = self._lanes.get(tap.lane)
-        if taps is not None:
-            taps.pop(tap, None)
-            if not taps:
+        lane = self._lanes.get(tap.lane)
+        if lane is not None:
+            lane.taps.pop(tap, None)
+            if not lane.taps:
                 del self._lanes[tap.lane]
 
     def record(self, record: CommittedRecord) -> None:
         """Hand on a committed record."""
         if self.watcher is not None:
             self.watcher.record(record)
-        taps = self._lanes.get(record.lane)
-        if taps is None:
+        lane = self._lanes.get(record.lane)
+        if lane is None:
             return
         if record.type == SESSION_PURGED and not record.run_id:
-            for tap in taps:
+            lane.recent.clear()
+            for tap in lane.taps:
                 tap.purge()
             return
         frame = RecordFrame(record)
-        for tap in taps:
+        lane.recent.add(frame)
+        for tap in lane.taps:
             tap.put(frame)
 
     def delta(self, lane: str, piece: Delta) -> None:
         """Hand on text that is being written."""
-        taps = self._lanes.get(lane)
-        if taps is None:
+        watched = self._lanes.get(lane)
+        if watched is None:
             return
         data = frames.delta(piece)
-        for tap in taps:
+        for tap in watched.taps:
             if tap.run_id in ("", piece.run_id):
                 tap.put_delta(data)
 
@@ -82,6 +107,8 @@ class Hub:
         """The topic lost its place: every viewer looks into history."""
         if self.watcher is not None:
             self.watcher.lose()
+        for lane in self._lanes.values():
+            lane.recent.clear()
         for tap in self._taps():
             tap.lose()
 
@@ -91,5 +118,5 @@ class Hub:
             tap.leave()
 
     def _taps(self) -> Iterator[Tap]:
-        for taps in list(self._lanes.values()):
-            yield from list(taps)
+        for lane in list(self._lanes.values()):
+            yield from list(lane.taps)

@@ -70,6 +70,11 @@ class Tap:
         """Whether the viewer is to close: it lags, or the session or the gateway is gone."""
         return self._end is not None
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether history has to be read, or is."""
+        return self._reading
+
     def put(self, frame: RecordFrame) -> None:
         """Take a record of the lane; one of another run is left out."""
         if self.run_id and frame.run_id != self.run_id:

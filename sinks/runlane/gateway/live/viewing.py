@@ -62,7 +62,7 @@ class Viewing:
             yield frames.PURGED
 
     async def _told(self, tap: Tap, subject: Subject) -> AsyncGenerator[bytes]:
-        over, then = subject.over, Then.READ
+        over, then = subject.over, Then.READ if tap.is_reading or subject.over else Then.WAIT
         while True:
             if then is Then.READ:
                 reading = _Reading(self._reader, subject)

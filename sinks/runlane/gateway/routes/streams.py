@@ -117,10 +117,12 @@ async def _stream(visit: _Visit, lane: str, subject: Subject, start: Start) -> E
         await live.follow()
         viewing = Viewing(visit.reader)
         # First what comes, then what was: nothing lies in between.
-        tap = live.hub.subscribe(lane, subject.run_id, 0, viewing.wake)
+        tap = live.hub.subscribe(lane, subject.run_id, start.cursor, viewing.wake)
         held.callback(live.hub.unsubscribe, tap)
-        head = await live.history.head(lane, subject.run_id)
-        tap.cursor = start.place(head)
+        head = None if start.latest else live.hub.catch_up(tap)
+        if head is None:
+            head = await live.history.head(lane, subject.run_id)
+            tap.cursor = start.place(head)
         held.enter_context(live.beating(viewing))
         return EventStream(viewing.events(tap, replace(subject, head=head)), held.pop_all().close)
 
