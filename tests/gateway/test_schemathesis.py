@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import response_schema_conformance, status_code_conformance
 
-from runlane.client import MemoryStore
+from runlane.client import MemoryEvents, MemoryStore
 from runlane.gateway import Access, Live, Parts, create_app
 from tests.gateway.live.world import HOST, TOKENS, WORKER, MemoryHistory, Topic
 
@@ -26,7 +26,7 @@ def _app() -> object:
 
     asyncio.run(fill())
     live = Live(Topic(), MemoryHistory(store), store)
-    return create_app(store, Access(TOKENS), parts=Parts(streams=live, host=store))
+    return create_app(store, Access(TOKENS), parts=Parts(streams=live, host=store, memory=MemoryEvents()))
 
 
 schema = schemathesis.openapi.from_asgi("/openapi.json", _app()).exclude(path="/v1/runs/stream")

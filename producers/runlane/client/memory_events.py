@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 
 from runlane.contract.errors import EventConflict
-from runlane.contract.memory import AppendMemory, MemoryEvent, MemorySnapshot, decode_event
+from runlane.contract.memory import AppendMemory, MemoryEvent, MemoryPage, MemorySnapshot, decode_event
+from runlane.contract.paging import check_limit, parse_cursor
 
 
 class MemoryEvents:
-    """Implements ``MemoryLog``: ``await memory.append_events("agent", "run", events)``.
+    """A ``MemoryLog`` and ``MemoryReader``: ``await memory.append_events("agent", "run", events)``.
 
     Events are kept as their JSON, so that nothing a caller changes later reaches them (C371). Safe to use
     from several threads and event loops at once.
@@ -21,6 +23,7 @@ class MemoryEvents:
         self._lock = threading.Lock()
         self._runs: dict[tuple[str, str], list[bytes]] = {}
         self._appends: dict[tuple[str, str, str], bytes] = {}
+        self._deletions: Counter[tuple[str, str]] = Counter()
 
     async def append_events(
         self, agent_id: str, run_id: str, events: Sequence[MemoryEvent], *, key: str = ""
@@ -51,3 +54,13 @@ class MemoryEvents:
         """Forget what the run remembers; what is appended afterwards is remembered anew."""
         with self._lock:
             self._runs.pop((agent_id, run_id), None)
+            self._deletions[agent_id, run_id] += 1
+
+    async def memory_page(self, agent_id: str, run_id: str, cursor: str, limit: int) -> MemoryPage:
+        """Return a page of what the run remembers; ``InvalidCommand`` for a limit or cursor."""
+        count, after = check_limit(limit), parse_cursor(cursor)
+        with self._lock:
+            encoded = self._runs.get((agent_id, run_id), [])[after : after + count + 1]
+            deleted = self._deletions[agent_id, run_id]
+        events = tuple(map(decode_event, encoded[:count]))
+        return MemoryPage(events, str(after + count) if len(encoded) > count else "", deleted)
