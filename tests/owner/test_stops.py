@@ -6,6 +6,7 @@ Design, Takeover.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
@@ -16,7 +17,7 @@ from runlane.contract.state import LaneView
 from runlane.owner import takeover
 from runlane.owner.adopt import adopt_log
 from runlane.owner.chain import Phase
-from runlane.store.block import BlockKind, LogId
+from runlane.store.block import BlockKind, LogId, SealedBlock
 from runlane.store.flight import InsertReport
 from runlane.store.repair import repair
 from runlane.store.stops import ANSWERS, StopKind
@@ -203,9 +204,17 @@ def write_a_block_during(system: System, owner: Process) -> None:
         chain.append(taken)
 
 
-def test_a_block_that_the_database_refuses_for_good_is_a_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("refused", [set(BlockKind), {BlockKind.COMMIT}])
+def test_a_block_that_the_database_refuses_for_good_is_a_stop(
+    refused: set[BlockKind], monkeypatch: pytest.MonkeyPatch
+) -> None:
     system = settled_system()
-    monkeypatch.setattr(InsertFate, "insert", lambda self, block, not_after: InsertReport.REFUSED)
+    accept = InsertFate.insert
+
+    def insert(self: InsertFate, block: SealedBlock, not_after: datetime) -> InsertReport:
+        return InsertReport.REFUSED if block.header.kind in refused else accept(self, block, not_after)
+
+    monkeypatch.setattr(InsertFate, "insert", insert)
     system.add_client("refused", one_shot("refused"))
     system.world.run_until(system.world.now + 200)
     assert stop_of(system.owner_of(0)) is StopKind.BLOCK_REFUSED
@@ -251,6 +260,20 @@ def test_the_embedded_owner_adopts_a_new_log_by_itself_and_sends_again_what_was_
     assert stop_of(owner) is None
     work(system, "second", 2)
     unsent = {answer.outcome for _, answer, _ in system.journal.changes() if answer.position > watermark}
+    assert unsent <= {message.value for message in system.broker.outcomes()}
+
+
+def test_what_was_unsent_is_sent_after_an_operator_adopted_the_log() -> None:
+    system = settled_system()
+    forget_log(system, "topic-2")
+    system.broker.committed.clear()
+    system.broker.sent.clear()
+    watermark = system.journal.chain(0)[-1].header.watermark
+    owner = restart(system)
+    adopt(system, owner)
+    assert stop_of(owner) is None
+    unsent = {answer.outcome for _, answer, _ in system.journal.changes() if answer.position > watermark}
+    assert unsent
     assert unsent <= {message.value for message in system.broker.outcomes()}
 
 

@@ -239,10 +239,9 @@ class Chain:
     def _committed(self, block: SealedBlock) -> None:
         header, stage = block.header, self._stage
         self._end_seen = (header.generation, header.hash)
-        self._refusals = 0
         self._shared.stats.blocks += 1
         if header.kind is BlockKind.COMMIT:
-            self._troubles = 0
+            self._troubles = self._refusals = 0
         if isinstance(stage, Tenure):
             stage.committed(block)
             if stage.sender.failed:

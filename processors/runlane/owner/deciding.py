@@ -202,4 +202,4 @@ class Deciding:
 
 
 def _size(message: Message) -> int:
-    return _MESSAGE_BYTES + len(message.value or b"")
+    return _MESSAGE_BYTES + message.size

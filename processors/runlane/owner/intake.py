@@ -32,11 +32,13 @@ from runlane.contract.errors import (
     Misrouted,
     UndecodableMessage,
 )
-from runlane.contract.ids import id_fault, lane_fault
+from runlane.contract.ids import RUN_PREFIX, id_fault, lane_fault
+from runlane.contract.limits import MAX_ID_BYTES
 from runlane.contract.partitioner import partition_for
 from runlane.contract.signing import Keyring
 from runlane.kafka import Message
 
+_MAX_KEY_BYTES: Final = len(RUN_PREFIX) + MAX_ID_BYTES
 NOBODY: Final = -1
 """The reply partition of an answer that nobody can be told."""
 
@@ -140,9 +142,13 @@ class Intake:
         return Request(headers.correlation_id, reply, lane, operation, None, described)
 
 
-@lru_cache(maxsize=65_536)
 def lane_of(key: bytes) -> tuple[str, str]:
     """Return the lane that a message key spells, or an empty one and the code of the rule it breaks."""
+    return ("", "id_too_long") if len(key) > _MAX_KEY_BYTES else _lane_of(key)
+
+
+@lru_cache(maxsize=65_536)
+def _lane_of(key: bytes) -> tuple[str, str]:
     try:
         lane = key.decode()
     except UnicodeDecodeError:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -113,32 +113,33 @@ class KafkaLog:
         return True
 
     def shape(self) -> LogShape:
-        """As ``LogPort.shape``; a topic that is not there may be one that is being made anew."""
+        """As ``LogPort.shape``."""
         log = self._log
         if log is None:
-            try:
+            with _waiting_for_the_topic():
                 identity = self._admin.identity(self._commands)
-            except TopicMismatch as missing:
-                raise Unavailable(missing.message) from missing
             log = LogId(identity.cluster_id, identity.topic_id)
         return LogShape(log, self._count(self._commands), self._count(self._outcomes))
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
         """As ``LogPort.facts``."""
         place = self._place(partition)
-        low, high = self._inspector.watermarks(place)
-        tip = self._inspector.message_at(place, tip_offset) if low <= tip_offset < high else None
+        with _waiting_for_the_topic():
+            low, high = self._inspector.watermarks(place)
+            tip = self._inspector.message_at(place, tip_offset) if low <= tip_offset < high else None
+            committed = self._inspector.committed(place)
         return LogFacts(
             log=self.shape().log,
             low=low,
             high=high,
-            committed=self._inspector.committed(place),
+            committed=committed,
             tip_digest=None if tip is None else message_digest(tip.key, tip.value),
         )
 
     def force_offset(self, partition: int, offset: int) -> None:
         """As ``LogPort.force_offset``."""
-        self._inspector.force_offset(self._place(partition), offset)
+        with _waiting_for_the_topic():
+            self._inspector.force_offset(self._place(partition), offset)
 
     def close(self) -> None:
         """Leave the group and let everything go; what was queued is sent first."""
@@ -154,6 +155,15 @@ class KafkaLog:
         if count is None:
             raise Unavailable(f"topic {topic} is not there")
         return count
+
+
+@contextmanager
+def _waiting_for_the_topic() -> Generator[None]:
+    """A topic that is not there may be one that is being made anew."""
+    try:
+        yield
+    except TopicMismatch as missing:
+        raise Unavailable(missing.message) from missing
 
 
 def _numbers(places: Sequence[Partition]) -> list[int]:

@@ -271,4 +271,4 @@ class Loop:
 
 
 def _bytes(messages: Sequence[Message]) -> int:
-    return sum(len(message.value or b"") for message in messages)
+    return sum(message.size for message in messages)

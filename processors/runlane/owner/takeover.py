@@ -128,7 +128,10 @@ class Takeover:
     def _checked(self, claim: Claim, head: BlockHeader, facts: LogFacts) -> None:
         stop = check_log(head, facts)
         if stop is None:
-            sent = drafts.NOTHING_DECIDED if facts.committed is None else facts.committed + head.base - 1
+            # Whoever adopted a log set the offset, so it does not tell what was sent before.
+            adopted = not head.tip_digest
+            known = None if adopted else facts.committed
+            sent = drafts.NOTHING_DECIDED if known is None else known + head.base - 1
             self._resend(claim, head, max(head.watermark, sent))
             return
         adoption = drafts.adoption_of(stop.kind, head, facts)

@@ -137,6 +137,8 @@ class OwnerThread:
                 self._fill()
             except RunlaneError as error:
                 log.warning("the search table waits", code=error.code)
+            except Exception as fault:  # noqa: BLE001 - stops must go on being told
+                log.warning("the search table waits", fault=type(fault).__name__)
 
     def _fill(self) -> None:
         blocks = self.owner.stats.blocks

@@ -44,6 +44,12 @@ class Message(NamedTuple):
     value: bytes | None
     headers: Sequence[tuple[str, bytes | str | None]]
 
+    @property
+    def size(self) -> int:
+        """The bytes of key, value and headers."""
+        held = sum(len(name) + len(value or b"") for name, value in self.headers)
+        return held + len(self.key or b"") + len(self.value or b"")
+
 
 @dataclass(frozen=True, slots=True)
 class Polled:

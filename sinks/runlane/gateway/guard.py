@@ -67,7 +67,7 @@ class Guard:
         if _host_name(authority) not in self._hosts:
             raise NotPermitted("this host name is not served here", code="host_refused")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != authority:
+        if origin is not None and authority_of(origin) != authority:
             raise NotPermitted("another origin may not read here", code="origin_refused")
 
 
@@ -92,6 +92,14 @@ def _raw_path(scope: Scope) -> str:
     if not raw.isascii():
         raise InvalidCommand("the path is not percent-encoded", code="path_not_encoded")
     return raw.decode("ascii")
+
+
+def authority_of(origin: str) -> str:
+    """Return host and port of an origin, empty when it is none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _host_name(authority: str) -> str:

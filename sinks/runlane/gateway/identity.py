@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated, Final
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Query, Request
 
@@ -11,6 +10,7 @@ from runlane.contract.errors import NotPermitted
 from runlane.contract.reader import Reader
 from runlane.gateway.auth import Access, Principal, Role
 from runlane.gateway.caps import Gate
+from runlane.gateway.guard import authority_of
 from runlane.gateway.scoped import reader_for
 from runlane.gateway.tickets import TicketBook
 
@@ -46,7 +46,7 @@ def _authenticate(request: Request) -> Principal:
 
 def _same_origin(request: Request) -> bool:
     origin = request.headers.get("origin", "")
-    return bool(origin) and urlsplit(origin).netloc == request.headers.get("host", "")
+    return bool(origin) and authority_of(origin) == request.headers.get("host", "")
 
 
 def stream_principal_of(

@@ -90,6 +90,6 @@ def adoption_of(kind: StopKind, head: BlockHeader, facts: LogFacts) -> Adoption 
         case StopKind.LOG_TRUNCATED:
             return Adoption(head.log, head.last + 1 - facts.high, head.last, b"")
         case StopKind.OFFSET_AHEAD:
-            return Adoption(head.log, head.base, head.last, head.tip_digest)
+            return Adoption(head.log, head.base, head.last, b"")
         case _:
             return None
