@@ -12,7 +12,7 @@ from runlane.client.asking import Asking
 from runlane.client.exchange import Exchange
 from runlane.client.memory_lanes import MemoryLanes
 from runlane.client.options import ClientOptions
-from runlane.contract.errors import InvalidCommand, NotPermitted
+from runlane.contract.errors import InvalidCommand, NotPermitted, RunNotFound
 from runlane.contract.memory import PlannerNoteData, UserMessageData
 from runlane.contract.reader import SessionScope
 from runlane.gateway import Access, Parts, Role, Token, create_app
@@ -77,9 +77,9 @@ async def test_a_deletion_between_two_pages_begins_the_snapshot_anew(memory: Mem
 
 async def test_viewers_and_strangers_see_no_memory(memory: MemoryEvents) -> None:
     await memory.append_events("a", "r", [PlannerNoteData("secret").event(T0)])
-    for token in ("viewer-secret", "wrong", ""):
+    for token, refusal in (("viewer-secret", RunNotFound), ("wrong", NotPermitted), ("", NotPermitted)):
         async for reader in reading(memory, token):
-            with pytest.raises(NotPermitted):
+            with pytest.raises(refusal):
                 await reader.memory_page("a", "r", "", 10)
 
 

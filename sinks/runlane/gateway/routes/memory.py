@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 
-from runlane.contract.errors import NotPermitted
+from runlane.contract.errors import RunNotFound
 from runlane.contract.http_models import MemoryBody, from_path_segment
 from runlane.contract.memory import MemoryReader
 from runlane.gateway.auth import Role
@@ -17,7 +17,8 @@ router = APIRouter(prefix="/v1/memory", tags=["memory"], responses=PROBLEM_RESPO
 
 def _reader(request: Request, caller: Caller) -> MemoryReader:
     if caller.role is Role.VIEWER:
-        raise NotPermitted("memory is read with a worker or host token")
+        # What a token may not read looks like what is not there.
+        raise RunNotFound("the run is unknown")
     reader: MemoryReader = request.app.state.memory
     return reader
 
