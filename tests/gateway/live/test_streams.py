@@ -1,6 +1,8 @@
 """What viewers of a run and of a session see: every record once, in order, whatever happens to the topic."""
 
 import asyncio
+from collections.abc import AsyncGenerator, MutableMapping
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,7 +14,8 @@ from runlane.contract.http_models import RecordBody
 from runlane.contract.ids import session_lane
 from runlane.contract.values import CommittedRecord
 from runlane.gateway.live import LaneDelta
-from tests.gateway.live.world import NOW, VIEWER, World, begin, data, end, numbers
+from runlane.gateway.live.response import EventStream
+from tests.gateway.live.world import NOW, VIEWER, WORKER, World, begin, data, end, numbers
 
 LANE = session_lane("mine")
 
@@ -354,3 +357,49 @@ async def test_without_a_broker_a_stream_is_refused_for_now(
     async with world.client() as http:
         answer: httpx2.Response = await http.get("/v1/runs/r/stream")
     assert (answer.status_code, answer.json()["code"]) == (503, "broker_unavailable")
+
+
+async def test_a_viewer_that_never_reads_is_let_go_and_delays_nobody(world: World) -> None:
+    await world.session()
+    run = await begin(world)
+    reader, writer = await asyncio.open_connection(*_address(world), limit=1024)
+    head = f"Host: x\r\nAuthorization: Bearer {WORKER}\r\n\r\n"
+    writer.write(f"GET /v1/runs/r/stream HTTP/1.1\r\n{head}".encode())
+    await reader.readuntil(b"run_started")
+    async with world.stream("/v1/runs/r/stream") as other:
+        seen = await other.take(2)
+        # More than the queue of a viewer and the buffers of its connection hold together.
+        for _ in range(80):
+            await run.append("note", {"text": "x" * 300_000})
+            world.publish()
+            seen += await other.take(1)
+        assert numbers(seen) == list(range(1, 82))
+        assert [tap.ended for tap in world.live.hub._lanes[LANE].taps] == [True, False]
+        rest = await reader.read(-1)
+    writer.close()
+    assert b"event: lagged" in rest[-100:]
+
+
+async def test_a_peer_that_takes_nothing_for_too_long_is_given_up() -> None:
+    closed: list[bool] = []
+
+    async def events() -> AsyncGenerator[bytes]:
+        yield b"data: 1\n\n"
+
+    async def never(*_: object) -> dict[str, str]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def stuck(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.body":
+            await never()
+
+    stream = EventStream(events(), lambda: closed.append(True), send_seconds=0.01)
+    await stream({"type": "http"}, never, stuck)
+
+    assert closed == [True]
+
+
+def _address(world: World) -> tuple[str, int]:
+    host, _, port = world.url.removeprefix("http://").rpartition(":")
+    return host, int(port)
