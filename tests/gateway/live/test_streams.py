@@ -68,6 +68,20 @@ async def test_a_session_is_over_when_it_has_ended_and_nothing_runs(world: World
         assert [event.name for event in await again.rest()] == ["head", "record", "record", "end"]
 
 
+async def test_an_end_waits_for_records_that_the_topic_brings_later(world: World) -> None:
+    await world.session()
+    run = await begin(world)
+    async with world.stream("/v1/sessions/mine/stream") as viewer:
+        await viewer.take(2)
+        await world.store.end_session("mine", NOW)
+        ended = world.unpublished()
+        await run.append("note", {})
+        await end(run)
+        # The session is over in the store before its last records are on the topic.
+        world.topic.send(ended)
+        assert [event.name for event in await viewer.rest()] == ["record", "record", "end"]
+
+
 @pytest.mark.parametrize("path", ["/v1/runs/r/stream", "/v1/sessions/mine/stream"])
 async def test_what_the_topic_repeats_is_told_once(world: World, path: str) -> None:
     await world.session()

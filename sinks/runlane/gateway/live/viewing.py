@@ -68,18 +68,24 @@ class Viewing:
                 reading = _Reading(self._reader, subject)
                 async for data in reading.pages(tap):
                     yield data
-                if not tap.ended and (over or await reading.over()):
-                    yield frames.END
-                    return
+                if not tap.ended:
+                    if over or reading.run_over:
+                        yield frames.END
+                        return
+                    if reading.session_may_be_over and await self._session_over(subject):
+                        # What came between that reading and this answer is read before the end is told.
+                        over = True
+                        continue
             self._news.clear()
             taken = tap.take()
             if taken.data:
                 yield taken.data
-            if taken.run_over or (
-                taken.session_may_be_over and await session_over(self._reader, subject.session_id)
-            ):
+            if taken.run_over:
                 yield frames.END
                 return
+            if taken.session_may_be_over and await self._session_over(subject):
+                over, then = True, Then.READ
+                continue
             then = taken.then
             if then in _LAST_WORDS:
                 yield _LAST_WORDS[then]
@@ -89,6 +95,9 @@ class Viewing:
                 if self._beat:
                     self._beat = False
                     yield frames.HEARTBEAT
+
+    async def _session_over(self, subject: Subject) -> bool:
+        return await session_over(self._reader, subject.session_id)
 
 
 class _Reading:
@@ -116,14 +125,16 @@ class _Reading:
             if not page.next_cursor and tap.read_up():
                 return
 
-    async def over(self) -> bool:
-        """Whether what was read ends the run, or lets the session be over."""
-        if self._last is None:
-            return False
-        if self._subject.run_id:
-            return RecordFrame(self._last).ends_run
-        ended = self._last.session_status is SessionStatus.ENDED
-        return ended and await session_over(self._reader, self._subject.session_id)
+    @property
+    def run_over(self) -> bool:
+        """Whether what was read ends the run."""
+        return bool(self._subject.run_id) and self._last is not None and RecordFrame(self._last).ends_run
+
+    @property
+    def session_may_be_over(self) -> bool:
+        """Whether what was read was written in an ended session."""
+        last = self._last
+        return not self._subject.run_id and last is not None and last.session_status is SessionStatus.ENDED
 
     async def _page(self, cursor: str, limit: int) -> Page:
         subject = self._subject
