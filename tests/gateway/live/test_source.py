@@ -4,6 +4,8 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions
 
 from runlane.contract.codec import encode_record, record_headers
 from runlane.contract.delta import Delta, encode_delta
@@ -12,6 +14,7 @@ from runlane.contract.values import CommittedRecord
 from runlane.gateway.live import Happened, KafkaSource, LaneDelta
 from runlane.kafka import EmbeddedBroker, KafkaConfig, Producer
 from tests.gateway.memory_reader import a_record
+from tests.harness.kafka import Kafka, KafkaBroker, new_topic_prefix
 
 TOPICS = Topics(partitions=2)
 PATIENCE = 20.0
@@ -140,3 +143,51 @@ def test_a_source_without_its_topics_tries_again_until_they_are_there() -> None:
         bare.create_topic(TOPICS.deltas.name, 1)
         assert sink.is_ready.wait(PATIENCE)
         source.close()
+
+
+@pytest.mark.slow
+def test_on_a_real_broker_a_new_partition_is_read_from_its_start(
+    kafka_broker: Kafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runlane.gateway.live.source._GROWTH_SECONDS", 0.2)
+    topics = Topics(new_topic_prefix(), partitions=1)
+    for name in (topics.records.name, topics.deltas.name):
+        kafka_broker.create_topic(name, partitions=1)
+    config, seen = KafkaConfig(kafka_broker.bootstrap), Seen("s/a")
+    source = KafkaSource(config, topics)
+    source.start(seen)
+    assert seen.is_ready.wait(PATIENCE)
+    admin = AdminClient(config.options())
+    for partition in (0, 1):
+        if partition:
+            more = NewPartitions(topics.records.name, 2)
+            admin.create_partitions([more])[topics.records.name].result(PATIENCE)
+        with Producer(config) as producer:
+            body = encode_record(a_record("r", "a", partition + 1))
+            producer.produce(topics.records.name, body, key=b"s/a", partition=partition)
+            assert producer.drain(PATIENCE)
+
+    assert [one.seq for one in seen.wait_for(2) if isinstance(one, CommittedRecord)] == [1, 2]
+    source.close()
+
+
+@pytest.mark.slow
+def test_on_a_real_broker_that_restarts_the_reader_goes_on(own_kafka_broker: KafkaBroker) -> None:
+    topics = Topics(new_topic_prefix(), partitions=1)
+    for name in (topics.records.name, topics.deltas.name):
+        own_kafka_broker.create_topic(name, partitions=1)
+    config, seen = KafkaConfig(own_kafka_broker.bootstrap), Seen("s/a")
+    source = KafkaSource(config, topics)
+    source.start(seen)
+    assert seen.is_ready.wait(PATIENCE)
+    with Producer(config) as producer:
+        for seq in (1, 2):
+            producer.produce(topics.records.name, encode_record(a_record("r", "a", seq)), key=b"s/a")
+            assert producer.drain(60)
+            if seq == 1:
+                seen.wait_for(1)
+                own_kafka_broker.kill()
+                own_kafka_broker.start()
+
+    assert [one.seq for one in seen.wait_for(2) if isinstance(one, CommittedRecord)] == [1, 2]
+    source.close()
