@@ -167,7 +167,7 @@ def test_on_a_real_broker_nothing_in_a_new_partition_is_missed_unsaid(
             producer.produce(topics.records.name, body, key=b"s/a", partition=partition)
             assert producer.drain(PATIENCE)
 
-    # A reader that is refused the partition at first begins anew at the end and says so: history has the rest.
+    # A reader that is refused the partition at first begins anew at the end and says so.
     with seen.news:
         assert seen.news.wait_for(lambda: len(seen.happened) == 2 or seen.losses > 1, PATIENCE)
     source.close()
