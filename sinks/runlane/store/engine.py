@@ -96,12 +96,14 @@ class ClientPool:
     ) -> Rows:
         """Return the rows of a query; the String columns named in ``raw`` come as bytes.
 
+        ``settings`` are hints: those that the server lets nobody set, as a read-only one does, are left out.
         Raises ``Unavailable`` when the database does not answer, ``JournalFault`` when it refuses the query.
         """
         formats: dict[str, str | dict[str, str]] = dict.fromkeys(raw, "bytes")
         with _mapped(), self.client() as client:
+            hints = _settable(client, settings)
             result = client.query(  # pyright: ignore[reportUnknownMemberType]
-                sql, dict(parameters or {}), settings=dict(settings or {}), column_formats=formats or None
+                sql, dict(parameters or {}), settings=hints, column_formats=formats or None
             )
             return result.result_rows
 
@@ -148,6 +150,15 @@ class ClientPool:
                 show_clickhouse_errors="scrub",
                 query_retries=0,
             )
+
+
+def _settable(client: Client, settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    known = client.server_settings
+    return {
+        name: value
+        for name, value in (settings or {}).items()
+        if name not in known or not int(known[name].readonly)
+    }
 
 
 @contextmanager
