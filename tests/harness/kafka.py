@@ -96,6 +96,15 @@ class Kafka:
         # Held by a name, since a client that nothing holds ends its own requests; the stubs miss its futures.
         admin: Any = self.admin()
         admin.create_topics([topic])[name].result(timeout=ANSWER_SECONDS)
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while not self._led(admin, name) and time.monotonic() < deadline:
+            time.sleep(0.05)
+
+    @staticmethod
+    def _led(admin: Any, name: str) -> bool:
+        """Whether each partition of the topic has its leader: the cluster's word comes before that."""
+        partitions = admin.list_topics(timeout=ANSWER_SECONDS).topics.get(name)
+        return partitions is not None and all(one.leader >= 0 for one in partitions.partitions.values())
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic and wait for the cluster's word.

@@ -1,5 +1,6 @@
 """`runlane up` and `demo` as processes: other processes connect, Ctrl-C is clean, a restart goes on."""
 
+import asyncio
 import json
 import signal
 import stat
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runlane.client import Connection, RunStore
-from runlane.contract.errors import ContractError
+from runlane.contract.errors import ContractError, SessionNotFound
 from runlane.contract.values import RunRecord, RunStatus
 from tests.service.commands import Process, runlane, runlane_json
 
@@ -138,11 +139,25 @@ def test_reads_of_a_running_stack(tmp_path: Path) -> None:
     assert blocks[0]["kind"] == "claim"
 
 
-def test_a_told_session_goes_on_until_the_stack_ends(tmp_path: Path) -> None:
+async def until_known(file: Path, session: str) -> None:
+    """Wait until a session that was announced is created."""
+    async with RunStore.from_connection(file) as store:
+        for _ in range(600):
+            try:
+                await store.load_session(session)
+            except SessionNotFound:
+                await asyncio.sleep(0.1)
+            else:
+                return
+    pytest.fail("the announced session never came")
+
+
+async def test_a_told_session_goes_on_until_the_stack_ends(tmp_path: Path) -> None:
     with up(tmp_path, "--demo") as stack:
         line = stack.wait_for("demo: session")
         session = line.rpartition(" ")[2]
         stack.wait_for("Ctrl-C")
+        await until_known(tmp_path / "connection.json", session)
 
         assert stack.end(signal.SIGINT) == 0
 
