@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from runlane.client import ClientOptions, RunStore, SyncRunStore
-from runlane.contract.errors import NotPermitted
+from runlane.contract.errors import RunNotFound
 from runlane.contract.memory import MemoryType, PlannerNoteData, UserMessageData, read_data
 from runlane.service.embedded.folder import CONNECTION_FILE, DataFolder
 from runlane.service.embedded.stack import EmbeddedStack
@@ -81,7 +81,8 @@ def test_the_role_stores_what_products_remember(kafka_broker: Kafka, clickhouse:
         seen = SyncRunStore.connect(
             kafka_broker.bootstrap, api, token=viewer, topic_prefix=f"{name}.", options=options
         )
-        with seen as looking, pytest.raises(NotPermitted):
+        # As for every place that a token does not reach: no word that it exists.
+        with seen as looking, pytest.raises(RunNotFound):
             looking.memory.load_run("a", "r")
         ready = httpx2.get(f"http://127.0.0.1:{metrics}/readyz")
         counted = httpx2.get(f"http://127.0.0.1:{metrics}/metrics").text
