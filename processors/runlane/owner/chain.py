@@ -15,7 +15,6 @@ from typing import Final
 from runlane.contract.errors import RunlaneError
 from runlane.kafka import Message
 from runlane.owner.calls import Calls
-from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.takeover import Claim, Takeover
@@ -25,7 +24,7 @@ from runlane.owner.writing import Writer
 from runlane.store.block import BlockHeader, BlockKind, SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip
 from runlane.store.flight import InsertReport, Verdict
-from runlane.store.stops import Stop, StopKind
+from runlane.store.stops import LogShape, Stop, StopKind
 
 _NEVER: Final = float("inf")
 

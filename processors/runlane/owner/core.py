@@ -17,7 +17,7 @@ from runlane.owner.chain import Chain, Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.erase import Eraser
 from runlane.owner.linger import Linger
-from runlane.owner.ports import ClockPort, IdsPort, LogShape
+from runlane.owner.ports import ClockPort, IdsPort
 from runlane.owner.readback import ReadBacks
 from runlane.owner.shared import Shared, Stats
 from runlane.owner.tasks import (
@@ -32,7 +32,7 @@ from runlane.owner.tasks import (
     TaskKind,
 )
 from runlane.owner.watch import LogWatch
-from runlane.store.stops import Stop
+from runlane.store.stops import LogShape, Stop
 
 _SLICE: Final = 64
 

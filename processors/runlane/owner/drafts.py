@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from runlane.owner.batch import Batch
-from runlane.owner.ports import LogShape, Ports
+from runlane.owner.ports import Ports
 from runlane.store.block import BlockHeader, BlockKind, Draft, message_digest
 from runlane.store.chain import ChainEnd
 from runlane.store.drafts import Ownership
+from runlane.store.stops import LogShape
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,10 @@ from runlane.contract.codec import Headers
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry
 from runlane.kafka import Polled
-from runlane.store.block import LogId, SealedBlock
+from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.flight import InsertReport
-from runlane.store.stops import LogFacts
+from runlane.store.stops import LogFacts, LogShape
 
 
 class OutTopic(StrEnum):
@@ -39,15 +39,6 @@ class Outgoing:
     key: bytes | None
     value: bytes
     headers: Headers
-
-
-@dataclass(frozen=True, slots=True)
-class LogShape:
-    """Which log it is, its partitions, and the partitions of the outcomes topic."""
-
-    log: LogId
-    partitions: int
-    reply_partitions: int
 
 
 class StorePort(Protocol):

@@ -10,13 +10,12 @@ from runlane.owner import drafts
 from runlane.owner.calls import Calls
 from runlane.owner.deciding import Deciding
 from runlane.owner.intake import Intake
-from runlane.owner.ports import LogShape
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
 from runlane.owner.takeover import Claim, Host
 from runlane.store.block import SealedBlock
 from runlane.store.rows import Answer
-from runlane.store.stops import LogFacts, Stop, StopKind
+from runlane.store.stops import LogFacts, LogShape, Stop, StopKind
 
 _NEVER = float("inf")
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Final
 
 from runlane.contract.errors import RunlaneError
-from runlane.owner.ports import ClockPort, LogShape
+from runlane.owner.ports import ClockPort
 from runlane.owner.tasks import Io, Task, TaskKind
+from runlane.store.stops import LogShape
 
 _SECONDS: Final = 2.0
 

@@ -27,6 +27,15 @@ class LogFacts:
     tip_digest: bytes | None
 
 
+@dataclass(frozen=True, slots=True)
+class LogShape:
+    """Which log it is, its partitions, and the partitions of the outcomes topic."""
+
+    log: LogId
+    partitions: int
+    reply_partitions: int
+
+
 class StopKind(StrEnum):
     """Why a partition is stopped."""
 

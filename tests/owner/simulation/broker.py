@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from runlane.kafka import Message
-from runlane.owner.ports import LogShape, Outgoing, OutTopic
+from runlane.owner.ports import Outgoing, OutTopic
 from runlane.store.block import LogId, message_digest
-from runlane.store.stops import LogFacts
+from runlane.store.stops import LogFacts, LogShape
 from tests.owner.simulation.world import World
 
 REPLY_PARTITIONS = 3

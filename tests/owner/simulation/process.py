@@ -17,16 +17,12 @@ from runlane.contract.state import KeyEntry
 from runlane.owner.batch import Decide
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
-from runlane.owner.ports import (
-    LogShape,
-    Outgoing,
-    Ports,
-)
+from runlane.owner.ports import Outgoing, Ports
 from runlane.owner.tasks import Event, Fetched, FetchFailed, Task, run
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.flight import InsertReport
-from runlane.store.stops import LogFacts
+from runlane.store.stops import LogFacts, LogShape
 from tests.owner.simulation.broker import Broker
 from tests.owner.simulation.journal import InsertFate, Journal
 from tests.owner.simulation.world import START, World

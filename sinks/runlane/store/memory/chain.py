@@ -17,10 +17,10 @@ from runlane.store.block import Block, BlockHeader, BlockKind, Draft, head_of, m
 from runlane.store.drafts import Ownership
 from runlane.store.flight import ChainWriter, Verdict
 from runlane.store.memory.deciding import Reply, Request, decide, read
-from runlane.store.memory.ports import MemoryLogShape, MemoryPorts, Run
+from runlane.store.memory.ports import MemoryPorts, Run
 from runlane.store.memory.rows import MemoryRows
 from runlane.store.settle import settle
-from runlane.store.stops import LogFacts, Stop, StopKind, check_before_claim, check_log
+from runlane.store.stops import LogFacts, LogShape, Stop, StopKind, check_before_claim, check_log
 
 MEMORY_LOGIC_VERSION: Final = 1
 """Raised with each change that stores a message differently."""
@@ -196,7 +196,7 @@ class MemoryChain:
         value = self._codec.encode_outcome(outcome)
         self._ports.log.answer(partition, value, outcome_headers(headers.correlation_id))
 
-    def _check_shape(self, head: BlockHeader | None, shape: MemoryLogShape, recorded: int | None) -> None:
+    def _check_shape(self, head: BlockHeader | None, shape: LogShape, recorded: int | None) -> None:
         stop = check_before_claim(
             self._partition, head, partitions=shape.partitions, logic_version=MEMORY_LOGIC_VERSION
         )

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from runlane.contract.codec import Headers
 from runlane.kafka import Polled
-from runlane.store.block import Block, LogId
+from runlane.store.block import Block
 from runlane.store.chain import ChainEnd, ChainTip
 from runlane.store.flight import InsertReport
-from runlane.store.stops import LogFacts
+from runlane.store.stops import LogFacts, LogShape
 
 Named = tuple[str, str, str]
 """Agent, run and key of an append or deletion."""
@@ -20,22 +20,15 @@ Run = tuple[str, str]
 """Agent and run."""
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryLogShape:
-    """Which log it is, its partitions, and the partitions of the outcomes topic."""
-
-    log: LogId
-    partitions: int
-    reply_partitions: int
-
-
 class MemoryLogPort(Protocol):
     """The memory topic. One thread uses it."""
 
     def begin(
-        self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int]], None]
+        self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int], bool], None]
     ) -> None:
         """Ask for partitions; ``poll`` calls back when some are given, and when some are taken.
+
+        ``revoked`` hears True where they long are another's.
 
         Nothing is fetched from a partition before ``start``; it is another's once ``revoked`` has returned.
         """
@@ -57,7 +50,7 @@ class MemoryLogPort(Protocol):
         """Send an outcome, without waiting: whoever does not get it asks again."""
         ...
 
-    def shape(self) -> MemoryLogShape:
+    def shape(self) -> LogShape:
         """Return what the log is; ``Unavailable``."""
         ...
 

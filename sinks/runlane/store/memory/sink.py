@@ -97,7 +97,7 @@ class MemorySink:
     def _assigned(self, partitions: Sequence[int]) -> None:
         self._held.update({number: _Held(number) for number in partitions})
 
-    def _revoked(self, partitions: Sequence[int]) -> None:
+    def _revoked(self, partitions: Sequence[int], _lost: bool) -> None:  # noqa: FBT001
         for number in partitions:
             self._held.pop(number, None)
 
