@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Hashable
 from dataclasses import dataclass
 from typing import Final
 
-from runlane.contract.errors import Overloaded
+from runlane.contract.errors import NotPermitted, Overloaded
 
 _MAX_CALLERS: Final = 10_000
 
@@ -18,7 +18,8 @@ _MAX_CALLERS: Final = 10_000
 class Caps:
     """Bounds of one process. A viewer is all who hold one viewer token.
 
-    Requests of workers and hosts are not counted: they are few, known, and repeat what is refused.
+    Requests of workers and hosts are not counted: they are few, known, and repeat what is refused. Wrong
+    tokens are counted by address.
     """
 
     streams: int = 1_000
@@ -42,9 +43,19 @@ class Gate:
         """Count a request."""
         self._requests.take(caller, self._clock())
 
-    def wrong_token(self, address: Hashable) -> None:
-        """Count a request without a valid token."""
-        self._wrong.take(address, self._clock())
+    @contextlib.contextmanager
+    def attempt(self, address: Hashable) -> Generator[None]:
+        """Let an address try a token, and count the try when it raises ``NotPermitted``.
+
+        An address without tries left is refused before its token is looked at: otherwise a guesser would
+        learn at any speed which guess is right.
+        """
+        self._wrong.check(address, self._clock())
+        try:
+            yield
+        except NotPermitted:
+            self._wrong.take(address, self._clock())
+            raise
 
     @contextlib.contextmanager
     def stream(self, caller: Hashable) -> Generator[None]:
@@ -70,12 +81,19 @@ class _Buckets:
         self._most = rate * burst_seconds
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
+    def check(self, caller: Hashable, now: float) -> None:
+        """Raise ``Overloaded`` when nothing is left; takes nothing."""
+        if self._filled(caller, now) < 1:
+            raise Overloaded("too many requests: try again later", code="too_many_requests")
+
     def take(self, caller: Hashable, now: float) -> None:
-        left, then = self._left.pop(caller, (self._most, now))
-        left = min(self._most, left + (now - then) * self._rate)
-        allowed = left >= 1
-        self._left[caller] = (left - allowed, now)
+        """Take one; ``Overloaded`` when nothing is left."""
+        self.check(caller, now)
+        self._left[caller] = (self._filled(caller, now) - 1, now)
+        self._left.move_to_end(caller)
         if len(self._left) > _MAX_CALLERS:
             self._left.popitem(last=False)
-        if not allowed:
-            raise Overloaded("too many requests: try again later", code="too_many_requests")
+
+    def _filled(self, caller: Hashable, now: float) -> float:
+        left, then = self._left.get(caller, (self._most, now))
+        return min(self._most, left + (now - then) * self._rate)

@@ -1,4 +1,7 @@
-"""Who makes a request: by bearer token, by the page's cookie, or for a stream by ticket."""
+"""Who makes a request: by bearer token, by the page's cookie, or for a stream by ticket.
+
+The dependencies are coroutines so that they run on the event loop and not on threads: the gate has no locks.
+"""
 
 from __future__ import annotations
 
@@ -18,30 +21,31 @@ COOKIE: Final = "runlane_token"
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
 
 
-def principal_of(request: Request) -> Principal:
+async def principal_of(request: Request) -> Principal:
     """Return who makes ``request``; ``NotPermitted`` (unauthorized), ``Overloaded`` after too many tries."""
-    gate: Gate = request.app.state.gate
-    try:
-        principal = _authenticate(request)
-    except NotPermitted:
-        gate.wrong_token(request.client.host if request.client else "")
-        raise
-    if principal.role is Role.VIEWER:
-        gate.request(principal)
-    return principal
-
-
-def _authenticate(request: Request) -> Principal:
     access: Access = request.app.state.access
     header = request.headers.get("authorization", "")
-    cookie = request.cookies.get(COOKIE, "")
-    if header or not cookie:
-        return access.authenticate(header)
-    principal = access.authenticate(f"Bearer {cookie}")
-    if request.method not in _SAFE_METHODS and not _same_origin(request):
+    cookie = "" if header else request.cookies.get(COOKIE, "")
+    if access.open or not (header or cookie):
+        # Nothing is guessed: a page without a token asks for one and must not use up its address's tries.
+        return access.authenticate("")
+    with _gate(request).attempt(_address(request)):
+        principal = access.authenticate(header or f"Bearer {cookie}")
+    if cookie and request.method not in _SAFE_METHODS and not _same_origin(request):
         # A browser sends a cookie along whoever asked for the request.
         raise NotPermitted("another origin may not write here", code="origin_refused")
+    if principal.role is Role.VIEWER:
+        _gate(request).request(principal)
     return principal
+
+
+def _gate(request: Request) -> Gate:
+    gate: Gate = request.app.state.gate
+    return gate
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _same_origin(request: Request) -> bool:
@@ -49,31 +53,27 @@ def _same_origin(request: Request) -> bool:
     return bool(origin) and authority_of(origin) == request.headers.get("host", "")
 
 
-def stream_principal_of(
+async def stream_principal_of(
     request: Request,
     ticket: Annotated[str, Query(description="one from `POST /v1/tickets`, instead of a token")] = "",
 ) -> Principal:
     """Return who opens a stream."""
     if not ticket:
-        return principal_of(request)
+        return await principal_of(request)
     book: TicketBook[Principal] = request.app.state.tickets
-    gate: Gate = request.app.state.gate
-    try:
+    with _gate(request).attempt(_address(request)):
         return book.redeem(ticket)
-    except NotPermitted:
-        gate.wrong_token(request.client.host if request.client else "")
-        raise
 
 
 Caller = Annotated[Principal, Depends(principal_of)]
 StreamCaller = Annotated[Principal, Depends(stream_principal_of)]
 
 
-def _reader(request: Request, caller: Caller) -> Reader:
+async def _reader(request: Request, caller: Caller) -> Reader:
     return reader_for(caller, request.app.state.reader)
 
 
-def _stream_reader(request: Request, caller: StreamCaller) -> Reader:
+async def _stream_reader(request: Request, caller: StreamCaller) -> Reader:
     return reader_for(caller, request.app.state.reader)
 
 

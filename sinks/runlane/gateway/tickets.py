@@ -11,35 +11,40 @@ from typing import Final, Generic, TypeVar
 from runlane.contract.errors import NotPermitted
 
 Held = TypeVar("Held")
+"""What a ticket gives; hashable, as tickets are counted by it."""
 TICKET_SECONDS: Final = 60
-_MAX_TICKETS: Final = 10_000
+MOST_TICKETS: Final = 1_000
+"""Of one holder at a time: twice the streams that one may open."""
 
 
 class TicketBook(Generic[Held]):
-    """The tickets of one process: each gives what it was issued for, once and within ``seconds``."""
+    """The tickets of one process: each gives what it was issued for, once and within ``seconds``.
+
+    Holders, the tokens of a gateway, are few; each has its own ``MOST_TICKETS``, so that nobody can void the
+    tickets of others.
+    """
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, *, seconds: float = TICKET_SECONDS
     ) -> None:
         self._clock = clock
         self._seconds = seconds
-        self._tickets: OrderedDict[str, tuple[float, Held]] = OrderedDict()
+        self._ends: dict[Held, OrderedDict[str, float]] = {}
 
     def issue(self, held: Held) -> str:
-        """Return a fresh ticket; of too many the oldest are void."""
+        """Return a fresh ticket; of too many for the same the oldest are void."""
         now = self._clock()
-        while self._tickets and (len(self._tickets) >= _MAX_TICKETS or self._oldest() <= now):
-            self._tickets.popitem(last=False)
+        own = self._ends.setdefault(held, OrderedDict())
+        while own and (len(own) >= MOST_TICKETS or next(iter(own.values())) <= now):
+            own.popitem(last=False)
         ticket = secrets.token_urlsafe(32)
-        self._tickets[ticket] = (now + self._seconds, held)
+        own[ticket] = now + self._seconds
         return ticket
 
     def redeem(self, ticket: str) -> Held:
         """Return what it was issued for, and void it; ``NotPermitted`` (unauthorized) for a void one."""
-        until, held = self._tickets.pop(ticket, (0.0, None))
-        if held is None or until <= self._clock():
-            raise NotPermitted("this ticket is used, too old, or none", code="unauthorized")
-        return held
-
-    def _oldest(self) -> float:
-        return next(iter(self._tickets.values()))[0]
+        now = self._clock()
+        for held, own in self._ends.items():
+            if own.pop(ticket, now) > now:
+                return held
+        raise NotPermitted("this ticket is used, too old, or none", code="unauthorized")

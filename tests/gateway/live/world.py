@@ -143,7 +143,7 @@ class World:
         self.live = Live(self.topic, MemoryHistory(self.store), self.store)
         self.links = TicketBook[str]()
         self.memory = MemoryEvents()
-        parts = Parts(
+        self.parts = Parts(
             streams=self.live,
             memory=self.memory,
             host=self.store,
@@ -151,7 +151,7 @@ class World:
             caps=caps or Caps(),
             links=self.links,
         )
-        self.app = create_app(self.store, access or Access(TOKENS), parts=parts)
+        self.app = create_app(self.store, access or Access(TOKENS), parts=self.parts)
         self._published: dict[str, int] = {}
         self.url = ""
 
