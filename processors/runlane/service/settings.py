@@ -111,7 +111,9 @@ class Settings(BaseSettings):
     owner_key: Annotated[Keys, Field(description="sign claim receipts; the first signs, all verify")] = ()
     host_key: Annotated[Keys, Field(description="hosts sign their commands with one of these")] = ()
     worker_token: Annotated[Tokens, Field(description="read everything, checkpoints too")] = ()
-    host_token: Annotated[Tokens, Field(description="read everything but checkpoints")] = ()
+    host_token: Annotated[
+        Tokens, Field(description="read everything but checkpoints; create, end and purge sessions")
+    ] = ()
     viewers: Annotated[tuple[Viewer, ...], Field(description="tokens that see some sessions only")] = ()
     listen: Annotated[Listen, Field(description="where the gateway listens")] = "127.0.0.1:8080"
     api: Annotated[str, Field(description="address of the read API, for commands that read")] = ""

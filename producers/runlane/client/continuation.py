@@ -71,12 +71,9 @@ async def prepare_continuation(
     check_labels(labels)
     time = check_timestamp(started_at or now(), "started at")
     meta = await _suspended_run(store, predecessor_run_id)
-    found = [r async for r in run_records(store.list_run_records, predecessor_run_id) if r.type in _READ]
-    suspended = _suspension(found)
-    if suspended.version != version:
-        raise InvalidCommand("the checkpoint is of another version", code="checkpoint_version")
+    suspended, awaited = await _suspension_of(store, predecessor_run_id, version)
     texts = {name: payload_bytes(answer) for name, answer in answers.items()}
-    _check_answers(texts, _awaited(found), suspended.suspension_id)
+    _check_answers(texts, awaited, suspended.suspension_id)
     start = RunStart(
         run_id=run_id,
         agent_id=meta.agent_id,
@@ -142,6 +139,14 @@ async def _suspended_run(store: RunReader, run_id: str) -> RunMeta:
     if meta.status is not RunStatus.SUSPENDED:
         raise InvalidCommand("the run to be continued is not suspended", code="predecessor_not_suspended")
     return meta
+
+
+async def _suspension_of(store: RunReader, run_id: str, version: str) -> tuple[RunSuspended, set[str]]:
+    found = [r async for r in run_records(store.list_run_records, run_id) if r.type in _READ]
+    suspended = _suspension(found)
+    if suspended.version != version:
+        raise InvalidCommand("the checkpoint is of another version", code="checkpoint_version")
+    return suspended, _awaited(found)
 
 
 def _suspension(records: list[CommittedRecord]) -> RunSuspended:

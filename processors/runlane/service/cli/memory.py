@@ -14,9 +14,9 @@ from runlane.service.journal import open_pool
 from runlane.service.logs import configure_logs
 from runlane.service.memory_thread import ADOPTABLE, MemoryParts, MemoryThread
 from runlane.service.probes import ProbeServer
-from runlane.service.settings import load_settings, parse_listen
+from runlane.service.settings import Settings, load_settings, parse_listen
 from runlane.service.signals import Stopped, stoppable, wait_for
-from runlane.store import journal_id, self_test
+from runlane.store import ClientPool, journal_id, self_test
 
 
 @click.command("memory-sink")
@@ -36,33 +36,37 @@ def memory_sink_command(*, adopt_log: bool) -> int:
     log = structlog.get_logger(__name__)
     try:
         with stoppable(), ExitStack() as parts:
-            pool = parts.enter_context(open_pool(settings, None))
-            kafka, topics = settings.kafka_config("memory-sink"), settings.topics()
-            counts = Admin(kafka).partition_counts()
-            for spec in (topics.memory, topics.outcomes):
-                if spec.name not in counts:
-                    raise TopicMismatch(
-                        f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name
-                    )
-            journal = journal_id(pool)
-            self_test(pool)
-            made = MemoryParts(
-                kafka=kafka,
-                topics=topics,
-                group=GroupSettings(settings.memory_group),
-                pool=pool,
-                journal_id=journal,
-                codec=settings.codec(),
-                adopts=ADOPTABLE if adopt_log else frozenset(),
-            )
+            made = _parts(settings, parts.enter_context(open_pool(settings, None)), adopt_log=adopt_log)
+            self_test(made.pool)
             thread = parts.enter_context(MemoryThread(made))
             address = parse_listen(settings.metrics_listen)
             probes = parts.enter_context(ProbeServer(address, thread.registry(), ready=thread.faults))
             log.info(
-                "memory sink runs", metrics_port=probes.port, journal=journal, group=settings.memory_group
+                "memory sink runs",
+                metrics_port=probes.port,
+                journal=made.journal_id,
+                group=settings.memory_group,
             )
             wait_for(thread.ended)
             thread.check()
     except Stopped:
         log.info("memory sink stopped")
     return Exit.OK
+
+
+def _parts(settings: Settings, pool: ClientPool, *, adopt_log: bool) -> MemoryParts:
+    """Return what a memory sink is made of; ``TopicMismatch`` and ``SchemaDrift`` as of an owner."""
+    kafka, topics = settings.kafka_config("memory-sink"), settings.topics()
+    counts = Admin(kafka).partition_counts()
+    for spec in (topics.memory, topics.outcomes):
+        if spec.name not in counts:
+            raise TopicMismatch(f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name)
+    return MemoryParts(
+        kafka=kafka,
+        topics=topics,
+        group=GroupSettings(settings.memory_group),
+        pool=pool,
+        journal_id=journal_id(pool),
+        codec=settings.codec(),
+        adopts=ADOPTABLE if adopt_log else frozenset(),
+    )
