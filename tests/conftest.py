@@ -3,6 +3,7 @@
 import contextlib
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from tests.harness.kafka import Kafka, KafkaBroker
 from tests.harness.kafka_libs import KafkaUnavailable
 
 BROKER_FIXTURES = {"kafka_broker", "own_kafka_broker"}
+PAGE_TESTS = Path(__file__).parent / "page"
 
 
 @pytest.fixture(scope="session")
@@ -47,13 +49,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Where a real broker is promised (`RUNLANE_REQUIRE_KAFKA`), a skipped kafka test is a failed one."""
+    """Where a real broker or a browser is promised (``RUNLANE_REQUIRE_…=1``), a skip for want of it fails."""
     report = yield
-    required = os.environ.get("RUNLANE_REQUIRE_KAFKA") == "1"
-    if required and report.skipped and not hasattr(report, "wasxfail") and item.get_closest_marker("kafka"):
+    promise = _promise(item)
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get(promise) == "1":
         report.outcome = "failed"
-        report.longrepr = f"skipped, but RUNLANE_REQUIRE_KAFKA=1: {_reason(report.longrepr)}"
+        report.longrepr = f"skipped, but {promise}=1: {_reason(report.longrepr)}"
     return report
+
+
+def _promise(item: pytest.Item) -> str:
+    """Return the variable that promises what a test may lack; the page's need Chromium and npm packages."""
+    if item.get_closest_marker("kafka"):
+        return "RUNLANE_REQUIRE_KAFKA"
+    return "RUNLANE_REQUIRE_BROWSER" if PAGE_TESTS in item.path.parents else ""
 
 
 def _reason(longrepr: object) -> str:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
 from tests.page.world import World
 
-expect = pytest.importorskip("playwright.sync_api").expect
 AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 SCHEMES = ("light", "dark")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
@@ -16,7 +17,6 @@ from tests.page.script import Script
 from tests.page.server import Server
 from tests.page.world import Run, World
 
-expect = pytest.importorskip("playwright.sync_api").expect
 RUN = "/runs/run_live"
 
 

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
 from tests.page.script import Script, says, text
 from tests.page.world import World
 
-expect = pytest.importorskip("playwright.sync_api").expect
 MOST_ROWS = 120
 
 

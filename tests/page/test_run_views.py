@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.page import scenes
 from tests.page.conftest import OpenTab
 from tests.page.script import Script
 from tests.page.world import Run, World
 
-expect = pytest.importorskip("playwright.sync_api").expect
 SHEET = "j k g G Enter Esc / f n ← → e w x a u o p r t c 0 + - [ ] . y d ?"
 BIG = "123456789012345678901234567890.5000"
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from runlane.gateway.page import STATIC, Page
 from tests.page.conftest import WATCH_POLICY, OpenTab
 from tests.page.hostile import PAYLOADS, Fields, hostile_run, payload
 from tests.page.server import Server
 from tests.page.world import Run, World
-
-expect = pytest.importorskip("playwright.sync_api").expect
 
 
 def hits(page: Any) -> int:

@@ -22,8 +22,7 @@ def test_every_target_the_readme_names_exists() -> None:
     assert {"demo", "test"} <= named <= TARGETS
 
 
-def test_ci_runs_the_readmes_commands() -> None:
-    script = (ROOT / ".ci" / "run").read_text()
-    assert {"make check", "make test", "export RUNLANE_REQUIRE_KAFKA=1"} <= {
-        line.split(" || ")[0] for line in script.splitlines()
-    }
+def test_ci_runs_the_readmes_commands_and_skips_nothing() -> None:
+    lines = {line.split(" || ")[0] for line in (ROOT / ".ci" / "run").read_text().splitlines()}
+    promises = {f"export RUNLANE_REQUIRE_{name}=1" for name in ("KAFKA", "BROWSER")}
+    assert {"make check", "make test"} | promises <= lines
