@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 import yaml
 
+from runlane.contract.activity import ActivityShare, share_message
 from runlane.contract.codec import Codec, command_headers, memory_headers, outcome_headers, record_headers
 from runlane.contract.delta import DELTA_SCHEMA, Delta, encode_delta
 from runlane.contract.errors import UndecodableMessage
@@ -30,6 +31,7 @@ DOCUMENT: dict[str, Any] = yaml.safe_load((DOCS / "asyncapi.yaml").read_text())
 MESSAGES: dict[str, Any] = DOCUMENT["components"]["messages"]
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 EVENT = MemoryEvent(MemoryType.USER_MESSAGE, AT, {"Message": "hi"}, {"a": "b"})
+SHARE = ActivityShare("a", 3, AT, revision=2, tool_calls=1, tool_latency_ms=((119, 1),))
 AVRO = [("command", COMMAND), ("outcome", OUTCOME), ("record", COMMITTED_RECORD)]
 Headers = Sequence[tuple[str, bytes]]
 
@@ -61,6 +63,7 @@ def _stream_event(kind: StreamType) -> StreamEvent:
 BODIES = {
     "rejected": [_rejection()],
     "streamEvent": [stream_message(_stream_event(kind)).body for kind in StreamType],
+    "activity": [share_message(SHARE).body],
     "delta": [encode_delta(Delta("r", "", "assistant", "text"))],
     "memory": [
         encode_memory_command(AppendMemory.of("a", "r", "k", [EVENT])),
@@ -73,6 +76,7 @@ HEADERS: dict[str, Headers] = {
     "record": record_headers(17),
     "rejected": _REJECTED_HEADERS,
     "streamEvent": stream_message(_stream_event(StreamType.USAGE)).headers,
+    "activity": share_message(SHARE).headers,
     "delta": [("schema", DELTA_SCHEMA.encode())],
     "memory": memory_headers("c1", 2),
 }
