@@ -5,7 +5,7 @@ import pytest
 from runlane.client import ToolCall
 from runlane.gateway.live import board as module
 from runlane.gateway.live.summary import activity_of
-from tests.gateway.live.world import VIEWER, World, begin, data, end
+from tests.gateway.live.world import NOW, VIEWER, World, begin, data, end
 from tests.gateway.memory_reader import a_record
 
 
@@ -152,3 +152,22 @@ def test_a_dull_record_says_nothing_and_words_are_cut() -> None:
     assert activity_of(replace(record, type="usage")) is None
     assert long is not None
     assert len(long.text) == 200
+
+
+async def test_a_purge_is_told_to_those_who_may_know_the_session(world: World) -> None:
+    for session_id in ("other", "mine"):
+        await world.session(session_id)
+        await end(await begin(world, f"run of {session_id}", session_id))
+        world.publish()
+    async with world.stream("/v1/runs/stream") as worker, world.stream("/v1/runs/stream", VIEWER) as viewer:
+        await worker.until("sync")
+        await viewer.until("sync")
+        for session_id in ("other", "mine"):
+            await world.store.end_session(session_id, NOW)
+            await world.store.purge_session(session_id)
+            world.publish()
+        told = [data((await worker.until("gone"))[-1]) for _ in range(2)]
+        first = data((await viewer.until("gone"))[-1])
+
+    assert told == [{"session_id": "other"}, {"session_id": "mine"}]
+    assert first == {"session_id": "mine"}

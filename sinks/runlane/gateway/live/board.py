@@ -38,6 +38,7 @@ class ListTap:
     def __init__(self, scope: SessionScope | None) -> None:
         self._scope = scope
         self._changed: dict[str, None] = {}
+        self._purged: dict[str, None] = {}
         self.news = asyncio.Event()
         self.closed = False
         self._beat = False
@@ -46,6 +47,12 @@ class ListTap:
         """Take notice that a run changed; one outside the viewer's scope is none of its business."""
         if self._scope is None or self._scope.holds(meta.session_id):
             self._changed[meta.run_id] = None
+            self.news.set()
+
+    def purge(self, session_id: str) -> None:
+        """Take notice that a session and its runs are gone."""
+        if self._scope is None or self._scope.holds(session_id):
+            self._purged[session_id] = None
             self.news.set()
 
     def beat(self) -> None:
@@ -58,12 +65,13 @@ class ListTap:
         self.closed = True
         self.news.set()
 
-    def take(self) -> tuple[list[str], bool]:
-        """Return the runs that changed, and whether to say something anyway."""
+    def take(self) -> tuple[list[str], list[str], bool]:
+        """Return the runs that changed, the sessions that are gone, whether to say something anyway."""
         self.news.clear()
         changed, self._changed = list(self._changed), {}
+        purged, self._purged = list(self._purged), {}
         beat, self._beat = self._beat, False
-        return changed, beat
+        return changed, purged, beat
 
 
 class Board:
@@ -93,7 +101,7 @@ class Board:
                 self._rest()
 
     async def events(self, tap: ListTap, reader: Reader) -> AsyncGenerator[bytes]:
-        """Yield the newest runs that ``reader`` shows, `sync`, then each run that changes, for ever."""
+        """Yield the newest runs that ``reader`` shows, `sync`, then for ever what changes: `run` and `gone`."""
         yield frames.RETRY + frames.head(0, "")
         async for data in self._snapshot(reader):
             yield data
@@ -104,8 +112,8 @@ class Board:
                 again = None
                 async for data in self._snapshot(reader, only_unknown=True):
                     yield data
-            changed, beat = tap.take()
-            data = b"".join(self._frame(run_id) for run_id in changed)
+            changed, purged, beat = tap.take()
+            data = b"".join((*map(self._frame, changed), *map(frames.gone, purged)))
             if data or beat:
                 yield data or frames.HEARTBEAT
             await asyncio.sleep(_PAUSE_SECONDS)
@@ -227,6 +235,8 @@ class Board:
         for run_id in gone:
             del self._runs[run_id]
             self._frames.pop(run_id, None)
+        for tap in self._taps:
+            tap.purge(session_id)
 
     def _rest(self) -> None:
         self._hub.watcher = None

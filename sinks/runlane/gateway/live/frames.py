@@ -35,6 +35,11 @@ def head(number: int, status: str) -> bytes:
     return event("head", {"head": number, "status": status})
 
 
+def gone(session_id: str) -> bytes:
+    """Return the event of the runs list for a session that was purged, and its runs with it."""
+    return event("gone", {"session_id": session_id})
+
+
 def delta(piece: Delta) -> bytes:
     """Return text that is being written; it has no id, since no reconnect brings it back."""
     return event(

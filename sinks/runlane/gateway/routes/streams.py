@@ -33,7 +33,10 @@ _EVENTS: Final[dict[int | str, dict[str, Any]]] = {
 }
 _RUN_EVENTS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "`run` for each run of a snapshot, `sync`, then `run` for each that changed",
+        "description": (
+            "`run` for each run of a snapshot, `sync`, then `run` for each that changed and `gone` for each "
+            "session that was purged"
+        ),
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
     }
 }
