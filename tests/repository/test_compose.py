@@ -110,7 +110,7 @@ def test_every_secret_is_in_the_example_of_the_environment_file() -> None:
 
 def test_every_role_is_a_command() -> None:
     roles = [service["command"][0] for service in services().values() if "command" in service]
-    assert sorted(roles) == ["gateway", "memory-sink", "migrate", "owner", "topics"]
+    assert sorted(roles) == ["feed", "gateway", "memory-sink", "migrate", "owner", "topics"]
     command_line: Any = importlib.import_module("runlane.service.cli")
     assert set(roles) <= set(command_line.COMMANDS)
 

@@ -73,7 +73,7 @@ def test_every_command_is_documented_with_its_options(name: str, command: click.
 
 
 def test_a_command_that_reads_has_json() -> None:
-    writes = {"runlane up", "runlane owner", "runlane gateway", "runlane memory-sink"}
+    writes = {"runlane up", "runlane owner", "runlane gateway", "runlane feed", "runlane memory-sink"}
 
     for name, command in commands(cli):
         inner = commands(command, name) if isinstance(command, click.Group) else [(name, command)]

@@ -24,7 +24,16 @@ MAX_TRACE: Final = 20_000
 _HIDDEN: Final = frozenset(
     {"payload", "data", "body", "value", "key", "secret", "token", "password", "authorization", "dsn"}
 )
-_TALKATIVE: Final = ("asyncio", "clickhouse_connect", "httpcore2", "httpx2", "uvicorn")
+_TALKATIVE: Final = (
+    "aiokafka",
+    "asyncio",
+    "clickhouse_connect",
+    "faust",
+    "httpcore2",
+    "httpx2",
+    "mode",
+    "uvicorn",
+)
 
 Event = MutableMapping[str, Any]
 

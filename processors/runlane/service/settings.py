@@ -105,6 +105,9 @@ class Settings(BaseSettings):
     memory_group: Annotated[str, Field(min_length=1, description="consumer group of the memory sinks")] = (
         "runlane-memory-sink"
     )
+    feed_group: Annotated[str, Field(min_length=1, description="consumer group of the feeds")] = (
+        "runlane-feed"
+    )
     clickhouse: Annotated[
         SecretStr, Field(description="`http(s)://user:password@host:port/database` or `chdb:///path`")
     ] = SecretStr("")
@@ -119,7 +122,7 @@ class Settings(BaseSettings):
     api: Annotated[str, Field(description="address of the read API, for commands that read")] = ""
     token: Annotated[SecretStr, Field(description="their token")] = SecretStr("")
     hosts: Annotated[Names, Field(description="names that a request's Host may hold; empty for any")] = ()
-    metrics_listen: Annotated[Listen, Field(description="where an owner serves metrics and probes")] = (
+    metrics_listen: Annotated[Listen, Field(description="where a role serves metrics and probes")] = (
         "127.0.0.1:9464"
     )
     log_level: Annotated[

@@ -11,6 +11,7 @@ import click
 
 from runlane.contract.errors import (
     FatalKafkaError,
+    KafkaNotPermitted,
     RunlaneError,
     SchemaDrift,
     SettingsError,
@@ -24,6 +25,7 @@ from runlane.service.signals import Stopped
 COMMANDS: Final = {
     "adopt-log": ("recovery", "Accept that a partition's log is another one than its journal knows."),
     "demo": ("embedded", "Tell a scripted agent session, check what was stored, and leave."),
+    "feed": ("feed", "Turn committed records into stream events and activity windows."),
     "gateway": ("roles", "Serve the read API."),
     "inspect": ("inspect", "Show chains, blocks, runs, sessions and erases of the journal."),
     "memory-sink": ("memory", "Store what products remember."),
@@ -100,6 +102,6 @@ def exit_of(error: RunlaneError) -> Exit:
     """Return the exit code of an error of the tree."""
     if isinstance(error, SettingsError):
         return Exit.SETTINGS
-    if isinstance(error, (SchemaDrift, TopicMismatch, UnsafeEngine)):
+    if isinstance(error, (KafkaNotPermitted, SchemaDrift, TopicMismatch, UnsafeEngine)):
         return Exit.STOPPED
     return Exit.UNAVAILABLE if isinstance(error, (TemporaryError, FatalKafkaError)) else Exit.FAULTS

@@ -1,0 +1,192 @@
+"""One partition of the records topic on its way to the stream and into activity windows.
+
+All that it knows can be had again: the mapping needs one record only, the windows are read from the journal
+when a partition is taken over. Records come from the topic; where that has a hole, from the journal.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from runlane.contract.activity import ActivityFold, ActivityShare, window_start
+from runlane.contract.errors import InvalidCommand
+from runlane.contract.stream import StreamEvent, may_stream, stream_events
+from runlane.contract.values import CommittedRecord
+from runlane.feed.history import History
+from runlane.feed.order import NOTHING, Hole, Order
+
+_log = logging.getLogger(__name__)
+
+
+class Outlet(Protocol):
+    """Where events and shares go; both return at once, ``Producing.settle`` knows what arrived."""
+
+    def event(self, event: StreamEvent) -> None:
+        """Take an event on its way to the stream."""
+        ...
+
+    def share(self, share: ActivityShare) -> None:
+        """Take a share on its way to the activity topic."""
+        ...
+
+
+@dataclass(slots=True)
+class FeedCounts:
+    """What a feed has done, for its metrics. ``messages`` counts whatever was read, so it shows progress."""
+
+    messages: int = 0
+    records: int = 0
+    events: int = 0
+    shares: int = 0
+    unmapped: int = 0
+    undecodable: int = 0
+    holes: int = 0
+
+
+class Received(NamedTuple):
+    """A message of the partition; no record when it cannot be read."""
+
+    offset: int
+    record: CommittedRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a partition's feed begins: at ``offset``, the block of which is ``block`` when the topic has it.
+
+    ``since`` is how far back the stream is kept: what was lost before that is not told again.
+    """
+
+    partition: int
+    offset: int
+    block: int
+    since: datetime
+
+
+@dataclass(slots=True)
+class PartitionFeed:
+    """Maps and folds the records of one partition; one thread uses it.
+
+    After any failure it is thrown away: what it had not delivered is read again.
+    """
+
+    place: Place
+    history: History
+    outlet: Outlet
+    counts: FeedCounts
+    _order: Order | None = None
+    _fold: ActivityFold = field(init=False)
+    _purged: frozenset[str] = frozenset()
+    _next: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next = self.place.offset
+        self._fold = ActivityFold(self.place.partition)
+
+    @property
+    def next_offset(self) -> int:
+        """The offset behind the last message that was taken."""
+        return self._next
+
+    def take(self, messages: Iterable[Received]) -> None:
+        """Hand on what follows from messages of the topic; raises what the journal's reads raise."""
+        for offset, record in messages:
+            self.counts.messages += 1
+            if offset > self._next:
+                self._recover_lost()
+            self._next = offset + 1
+            if record is not None:
+                self._take(record)
+        order = self._order
+        if order is not None and order.full:
+            order.forget(self.history.sent_block(self.place.partition, order.newest))
+        self._tell()
+
+    def recover(self, first: int, last: int) -> Order:
+        """Begin anew: hand on all records of the blocks ``first`` to ``last`` as the journal has them.
+
+        What follows in the topic is taken behind them, and the windows are whole again.
+        """
+        partition = self.place.partition
+        self._purged = self.history.purged(partition)
+        self._fold = self._fold_before(first)
+        self._order = Order(last)
+        for page in self.history.records(partition, first, last):
+            for record in page:
+                self._hand_on(record)
+            self._tell()
+        return self._order
+
+    def rest(self, now: datetime) -> None:
+        """Tell of runs that go on though nothing is committed; only when the topic was read to its end."""
+        if self._order is None:
+            last = self.history.last_block(self.place.partition)
+            self.recover(last + 1, last)
+        for share in self._fold.still_running(now):
+            self._share(share)
+
+    def _take(self, record: CommittedRecord) -> None:
+        # The first block is read whole: the topic may have been left in the middle of it.
+        order = self._order or self.recover(record.block, record.block)
+        found = order.take(record)
+        if isinstance(found, Hole):
+            self._recover_from(found.block)
+        elif found:
+            self._hand_on(record)
+
+    def _recover_lost(self) -> None:
+        """Messages were skipped: go on from the journal, from the block where it began."""
+        if self._order is not None:
+            self._recover_from(self._order.newest)
+        elif self.place.block != NOTHING:
+            self._recover_from(self.place.block)
+        else:
+            block = self.history.block_since(self.place.partition, self.place.since)
+            if block is not None:
+                self._recover_from(block)
+
+    def _recover_from(self, block: int) -> None:
+        self.counts.holes += 1
+        _log.warning("records of partition %s are read from the journal", self.place.partition)
+        self.recover(block, self.history.last_block(self.place.partition))
+
+    def _fold_before(self, first: int) -> ActivityFold:
+        """Return the windows as they were before the block ``first``."""
+        history, partition = self.history, self.place.partition
+        begin = history.block_since(partition, window_start(history.time_of(partition, first)))
+        begin = first if begin is None else min(begin, first)
+        fold = ActivityFold(partition, history.running(partition, begin))
+        for page in history.records(partition, begin, first - 1):
+            for record in page:
+                fold.take(record)
+        return fold
+
+    def _hand_on(self, record: CommittedRecord) -> None:
+        if record.run_id and record.lane in self._purged:
+            return
+        self.counts.records += 1
+        self._fold.take(record)
+        if not may_stream(record.session_status):
+            return
+        try:
+            events = stream_events(record)
+        except InvalidCommand as refused:
+            # It stays in the history; nothing of it may land in a log.
+            self.counts.unmapped += 1
+            _log.warning("a record has no stream event: %s", refused.code)
+            return
+        for event in events:
+            self.counts.events += 1
+            self.outlet.event(event)
+
+    def _tell(self) -> None:
+        for share in self._fold.news():
+            self._share(share)
+
+    def _share(self, share: ActivityShare) -> None:
+        self.counts.shares += 1
+        self.outlet.share(share)
