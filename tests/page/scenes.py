@@ -331,14 +331,17 @@ def activity(world: World) -> None:
                 {
                     "agent_id": agent,
                     "window_start": (start - timedelta(minutes=9 - minute)).isoformat(),
-                    "window_seconds": 60,
                     "starts": 3 + (minute * (i + 2)) % 7,
                     "completions": 2 + minute % 3,
                     "failures": int(minute % 4 == i),
+                    "cancellations": 0,
+                    "suspensions": 0,
                     "running": i,
                     "tokens": 12_000 * (i + 1),
                     "tool_calls": 14,
-                    "tool_latency_ms_p50": 180.0 * (i + 1),
-                    "tool_latency_ms_p95": 900.0 * (i + 1),
+                    "tool_failures": 0,
+                    "tool_latency_ms_p50": 180 * (i + 1),
+                    "tool_latency_ms_p95": 900 * (i + 1),
+                    "tool_latency_ms_max": 1000 * (i + 1),
                 }
             )

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from runlane.contract.http_models import PROBLEM_MEDIA_TYPE, from_path_segment
 from runlane.gateway.guard import Guard
 from runlane.gateway.page import Page, page_router
-from tests.page.world import Run, World
+from tests.page.world import Run, Session, World
 
 TICK = 0.01
 HEARTBEAT = 15.0
@@ -58,47 +58,40 @@ class Streams:
         """A response that carries `frames`."""
         return StreamingResponse(frames, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
-    async def records(
-        self, records: list[dict[str, Any]], after: int, key: str, run: Run | None
-    ) -> AsyncIterator[str]:
+    async def records(self, subject: Run | Session, after: int) -> AsyncIterator[str]:
         """Head, the records after a cursor, then what comes, with deltas in between."""
-        world, at, lagged, delta = (
-            self.world,
-            max(0, after - self.world.rewind),
-            self.world.lagged,
-            len(self.world.deltas),
-        )
-        session = None if run else records
+        world, records = self.world, subject.records
+        key = "seq" if isinstance(subject, Run) else "lane_seq"
+        at, lagged, delta = max(0, after - world.rewind), world.lagged, len(world.deltas)
         yield "retry: 1000\n\n"
-        yield frame("head", {"head": len(records), "status": run.status if run else "active"})
+        yield frame("head", {"head": len(records), "status": subject.status})
         while True:
-            while at < len(records):
+            for record in records[at:]:
                 if world.lag:
                     await asyncio.sleep(world.lag)
-                record = records[at]
                 at += 1
-                if record["seq"] in world.skipped:
-                    continue
-                yield frame("record", record, record[key])
-            while delta < len(world.deltas):
-                yield frame("delta", world.deltas[delta])
-                delta += 1
-            if run is not None and run.status != "running" and at >= len(records):
-                yield frame("end", {})
-                return
-            if lagged != world.lagged:
-                yield frame("lagged", {})
-                return
-            if session is not None and any(
-                s.purged and s.records is session for s in world.sessions.values()
-            ):
-                yield frame("purged", {})
+                if record["seq"] not in world.skipped:
+                    yield frame("record", record, record[key])
+            for text in world.deltas[delta:]:
+                yield frame("delta", text)
+            delta = len(world.deltas)
+            last = self._last(subject, lagged, told=at >= len(records))
+            if last:
+                yield frame(last, {})
                 return
             await asyncio.sleep(TICK)
 
+    def _last(self, subject: Run | Session, lagged: int, *, told: bool) -> str:
+        """The event that ends a stream, if it is time for one."""
+        if isinstance(subject, Session) and subject.purged:
+            return "purged"
+        if told and subject.status not in {"running", "active"}:
+            return "end"
+        return "lagged" if lagged != self.world.lagged else ""
+
     async def runs(self) -> AsyncIterator[str]:
-        """Every run, `sync`, then each change once a tick."""
-        world, at = self.world, len(self.world.changed)
+        """Every run, `sync`, then each change and each purge once a tick."""
+        world, at, purges = self.world, len(self.world.changed), len(self.world.purged)
         yield "retry: 1000\n\n"
         yield frame("head", {"head": at, "status": ""})
         for run in list(world.runs.values()):
@@ -110,17 +103,22 @@ class Streams:
             for run_id in fresh:
                 if run_id in world.runs:
                     yield frame("run", world.runs[run_id].summary())
+            for session_id in world.purged[purges:]:
+                yield frame("gone", {"session_id": session_id})
+            purges = len(world.purged)
             await asyncio.sleep(TICK * 5)
 
     async def activity(self) -> AsyncIterator[str]:
-        """Windows of every agent as they come."""
-        at = 0
+        """The windows of every agent, `sync`, then each that is new or changed."""
+        at = len(self.world.activity)
         yield "retry: 1000\n\n"
+        for window in self.world.activity[:at]:
+            yield frame("window", window)
         yield frame("sync", {})
         while True:
             for window in self.world.activity[at:]:
                 at += 1
-                yield frame("activity", window)
+                yield frame("window", window)
             await asyncio.sleep(TICK * 5)
 
 
@@ -199,7 +197,7 @@ def _runs(app: FastAPI, world: World, streams: Streams) -> None:
 
     @app.get("/v1/activity/stream")
     async def activity() -> Response:
-        return streams.answer(streams.activity())
+        return streams.answer(streams.activity()) if world.activity else problem(404, "not_found")
 
     def find(run_id: str) -> Run | None:
         return world.runs.get(from_path_segment(run_id))
@@ -221,7 +219,7 @@ def _runs(app: FastAPI, world: World, streams: Streams) -> None:
         run = find(run_id)
         if run is None:
             return problem(404, "run_not_found")
-        return streams.answer(streams.records(run.records, after, "seq", run))
+        return streams.answer(streams.records(run, after))
 
 
 def _sessions(app: FastAPI, world: World, streams: Streams) -> None:
@@ -236,11 +234,20 @@ def _sessions(app: FastAPI, world: World, streams: Streams) -> None:
         return {"runs": [r.body() for r in world.runs.values() if r.session and r.session.id == wanted]}
 
     @app.get("/v1/sessions/{session_id}/stream")
-    async def stream(session_id: str, after: int = 0) -> Response:
+    async def stream(
+        session_id: str, after: int = 0, begin: Annotated[str, Query(alias="from")] = ""
+    ) -> Response:
         session = world.sessions.get(from_path_segment(session_id))
         if session is None or session.purged:
             return problem(410 if session else 404, "session_purged")
-        return streams.answer(streams.records(session.records, after, "lane_seq", None))
+        return streams.answer(streams.records(session, len(session.records) if begin == "latest" else after))
+
+    @app.get("/v1/sessions/{session_id}")
+    async def load(session_id: str) -> Any:
+        session = world.sessions.get(from_path_segment(session_id))
+        if session is None or session.purged:
+            return problem(410 if session else 404, "session_purged")
+        return world.session_body(session)
 
 
 class Server:

@@ -38,11 +38,13 @@ def settle(page: Any) -> None:
 def test_the_runs_list(world: World, open_tab: OpenTab, scheme: str) -> None:
     scenes.incident(world)
     scenes.crowd(world, 40)
+    scenes.activity(world)
     page = open_tab("/", color_scheme=scheme).page
     settle(page)
     page.keyboard.press("j")
     world.run("run_newer", "newer")
     expect(page.locator(".newer")).to_be_visible()
+    expect(page.locator(".agents")).to_be_visible()
     assert violations(page) == []
 
 
@@ -95,7 +97,9 @@ def test_the_sheet_of_keys(world: World, open_tab: OpenTab, scheme: str) -> None
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("path", ["/agents", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"])
+@pytest.mark.parametrize(
+    "path", ["/?session=inc-2291", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"]
+)
 def test_tables_empty_states_and_a_narrow_screen(
     world: World, open_tab: OpenTab, scheme: str, path: str
 ) -> None:

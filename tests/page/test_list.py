@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from runlane.contract.values import SessionStatus
 from tests.page import scenes
 from tests.page.conftest import OpenTab
 from tests.page.server import Server
@@ -175,21 +176,62 @@ def test_when_the_gateway_is_gone_the_screen_stays_and_says_so(
     expect(page.locator(".newer")).to_have_text("Show 1 newer")
 
 
-def test_activity_windows_are_shown_by_agent_and_updated(world: World, open_tab: OpenTab) -> None:
+def test_the_last_minutes_of_each_agent_are_summed_up_live(world: World, open_tab: OpenTab) -> None:
     scenes.activity(world)
-    page = open_tab("/agents").page
-    row = page.locator("tbody tr", has_text="invoice-matching")
-    expect(row).to_contain_text("24.0k")
+    page = open_tab("/").page
+    row = page.locator(".agents tr", has_text="invoice-matching")
+    expect(row.locator("td")).to_have_text(["1", "60", "29", "3", "240k", "140", "1.8 s"])
     newest = [window for window in world.activity if window["agent_id"] == "invoice-matching"][-1]
-    world.activity.append(newest | {"running": 41, "failures": 7})
-    expect(row).to_contain_text("41")
-    expect(row.locator(".failed")).to_have_text("7")
-    assert row.locator("rect.b-turn").count() == 10
+    world.activity.append(newest | {"running": 41, "failures": newest["failures"] + 7})
+    expect(row.locator("td.running")).to_have_text("41")
+    expect(row.locator("td.failed")).to_have_text("10")
+    old = newest | {"agent_id": "asleep", "window_start": "2026-01-01T00:00:00Z"}
+    world.activity.append(old)
+    expect(page.locator(".agents tbody tr")).to_have_count(3)
 
 
-def test_a_session_leads_to_its_runs(world: World, open_tab: OpenTab) -> None:
+def test_without_a_feed_no_agents_are_shown(world: World, open_tab: OpenTab) -> None:
     scenes.crowd(world, 6)
     page = open_tab("/").page
-    page.locator(".runrow").get_by_role("link", name="tkt-88401").first.click()
-    expect(page).to_have_url(re.compile(r"/\?session=tkt-88401&since=all"))
-    expect(page.locator(".runrow:not([hidden])")).to_have_count(2)
+    expect(page.locator(".runrow").first).to_be_visible()
+    page.wait_for_timeout(2500)
+    expect(page.locator(".agents")).to_have_count(0)
+    assert world.requests.count("GET /v1/activity/stream") == 1
+
+
+def test_a_session_is_its_runs_in_lane_order_with_its_state(world: World, open_tab: OpenTab) -> None:
+    session = world.session("tkt-1")
+    for n in range(3):
+        scenes.Script(world.run(f"run_{n}", f"agent-{n}", session=session)).say(n, "done")
+    page = open_tab("/").page
+    page.locator(".runrow").get_by_role("link", name="tkt-1").first.click()
+    expect(page).to_have_url(re.compile(r"/\?session=tkt-1&since=all"))
+    head = page.locator(".listhead")
+    expect(head).to_contain_text("Session tkt-1")
+    expect(head).to_contain_text("active, 3, in lane order")
+    assert ids(page) == ["run_0", "run_1", "run_2"]
+    world.run("run_3", "agent-3", session=session)
+    expect(page.locator(".newer")).to_be_visible()
+    page.keyboard.press("n")
+    expect(page.locator(".runrow:not([hidden])")).to_have_count(4)
+    assert ids(page) == ["run_0", "run_1", "run_2", "run_3"]
+    session.status = SessionStatus.ENDED
+    expect(head).to_contain_text("ended, 4, in lane order")
+
+
+def test_a_purge_leaves_rows_without_what_they_said(world: World, open_tab: OpenTab) -> None:
+    session = world.session("doomed")
+    run = world.run("run_doomed", "doomed-agent", session=session, labels={"who": "someone"})
+    scenes.Script(run).say(1, "private words")
+    world.run("run_kept", "kept-agent", session=world.session("kept"))
+    page = open_tab("/").page
+    row = page.locator(".runrow", has=page.locator("[title='run_doomed']"))
+    expect(row).to_contain_text("private words")
+    before = ids(page)
+    world.purge(session)
+    expect(row.locator(".c-st")).to_have_text("purged")
+    assert ids(page) == before
+    expect(page.locator("main")).not_to_contain_text("private words")
+    expect(page.locator("main")).not_to_contain_text("doomed-agent")
+    page.locator(".chips button", has_text="Running").click()
+    assert ids(page) == ["run_kept"]

@@ -144,6 +144,7 @@ class World:
     changed: list[str] = field(default_factory=list)
     deltas: list[dict[str, str]] = field(default_factory=list)
     activity: list[dict[str, Any]] = field(default_factory=list)
+    purged: list[str] = field(default_factory=list)
     tickets: set[str] = field(default_factory=set)
     token: str = ""
     lag: float = 0.0
@@ -183,6 +184,7 @@ class World:
     def purge(self, session: Session) -> None:
         """Erase a session."""
         session.purged = True
+        self.purged.append(session.id)
         for run in [run for run in self.runs.values() if run.session is session]:
             del self.runs[run.id]
 

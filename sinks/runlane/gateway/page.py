@@ -25,7 +25,7 @@ CONTENT_SECURITY_POLICY: Final = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
     "trusted-types lit-html"
 )
-PAGE_PATHS: Final = ("/", "/agents", "/runs/{run_id}")
+PAGE_PATHS: Final = ("/", "/runs/{run_id}")
 """Addresses that a reader may open or reload; the page's own script tells them apart."""
 SCRIPT: Final = "app.js"
 STYLES: Final = ("tokens.css", "page.css", "run.css")

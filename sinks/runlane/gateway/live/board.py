@@ -101,7 +101,7 @@ class Board:
                 self._rest()
 
     async def events(self, tap: ListTap, reader: Reader) -> AsyncGenerator[bytes]:
-        """Yield the newest runs that ``reader`` shows, `sync`, then for ever what changes: `run` and `gone`."""
+        """Yield the newest runs that ``reader`` shows, `sync`, then for ever `run` and `gone`."""
         yield frames.RETRY + frames.head(0, "")
         async for data in self._snapshot(reader):
             yield data

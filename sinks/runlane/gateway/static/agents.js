@@ -1,64 +1,64 @@
-/** @file What each agent does, in windows of time as the feed counts them. */
+/** @file What each agent did in the last minutes, as the feed counts them; nothing where there is no feed. */
 
-import { Stream } from "./api.js";
-import { spark } from "./list.js";
-import { duration, short } from "./text.js";
-import { empty, ghosts, keys } from "./ui.js";
-import { html, render } from "./vendor/lit-html.js";
+import { now, read, Stream } from "./api.js";
+import { duration, MINUTE, short } from "./text.js";
+import { html, nothing } from "./vendor/lit-html.js";
 
-const WINDOWS = 30;
-const HEADS = [["", "Agent"], ["num", "Running"], ["num", "Started"], ["num", "Completed"], ["num", "Failed"], ["num", "Tokens"], ["num", "Tool calls"], ["num wide", "Tool p50"], ["num wide", "Tool p95"], ["wide", "Started by window"]];
+const SUMMED = 10;
+/** What is summed up, and how each is headed. */
+const SUMS = /** @type {const} */ ({ starts: "Started", completions: "Completed", failures: "Failed", tokens: "Tokens", tool_calls: "Tool calls" });
 
-/** @typedef {{agent_id: string, window_start: string, starts: number, completions: number, failures: number, running: number, tokens: number, tool_calls: number, tool_latency_ms_p50: number | null, tool_latency_ms_p95: number | null}} Window */
+/** @typedef {{agent_id: string, window_start: string, starts: number, completions: number, failures: number, running: number, tokens: number, tool_calls: number, tool_latency_ms_p95: number | null}} Window */
 
-export class AgentsView {
-  nav = "Agents";
-  foot = "";
-  /** @type {StreamState} */
-  now = { kind: "connecting" };
-  /** @type {Map<string, Map<string, Window>>} by agent and start; a window is sent again while it grows */
-  agents = new Map();
-
-  /** @param {import("./app.js").Page} page */
-  constructor(page) {
-    this.page = page;
-    keys.current = { Esc: () => page.go("/") };
-    const status = (/** @type {StreamState} */ state) => {
-      this.now = state;
-      page.draw();
+export class Agents {
+  /** @param {() => void} changed */
+  constructor(changed) {
+    this.changed = changed;
+    /** @type {Map<string, Map<number, Window>>} by agent and minute; a window is told again while it grows */
+    this.known = new Map();
+    /** @type {Stream | null} */
+    this.stream = null;
+    this.look = () => {
+      // A browser keeps six connections for all its tabs, so only a tab in view has one for this.
+      if (document.hidden) this.#stop();
+      else this.stream ??= new Stream(() => "/v1/activity/stream", { window: (one) => this.#take(one) }, () => {}, () => read("/v1/activity?minutes=1"));
     };
-    const activity = (/** @type {Window} */ window) => {
-      const windows = (this.agents.get(window.agent_id) ?? new Map()).set(window.window_start, window);
-      this.agents.set(window.agent_id, new Map([...windows].sort().slice(-WINDOWS)));
-      status({ kind: "live" });
-    };
-    const live = () => status({ kind: "live" });
-    this.stream = new Stream(() => "/v1/activity/stream", { head: live, sync: live, activity }, status);
+    document.addEventListener("visibilitychange", this.look);
+    this.look();
   }
 
-  state() {
-    return this.now;
+  #stop() {
+    this.stream?.stop();
+    this.stream = null;
   }
 
   close() {
-    this.stream.stop();
+    document.removeEventListener("visibilitychange", this.look);
+    this.#stop();
   }
 
-  located() {}
-
-  draw() {
-    this.page.main.className = "listpage";
-    document.title = "Agents · Runlane";
-    const rows = [...this.agents].sort().map(([agent, windows]) => this.#row(agent, [...windows.values()]));
-    const table = html`<table><thead><tr>${HEADS.map(([cls, name]) => html`<th class=${cls}>${name}</th>`)}</tr></thead><tbody>${rows}</tbody></table>`;
-    render(html`<div class="listhead"><h1>Agents</h1><p class="quiet">the newest window of each</p></div><div class="list" tabindex="0" role="region" aria-label="Agents">${rows.length ? table : this.now.kind === "live" ? empty("No activity yet", "It shows here once agents run.") : ghosts("Reading")}</div>`, this.page.main);
+  /** @param {Window} window */
+  #take(window) {
+    const windows = this.known.get(window.agent_id) ?? new Map();
+    this.known.set(window.agent_id, windows.set(Math.floor(Date.parse(window.window_start) / MINUTE), window));
+    this.changed();
   }
 
-  /** @param {string} agent @param {Window[]} windows oldest first */
-  #row(agent, windows) {
-    const w = windows[windows.length - 1];
-    const number = (/** @type {number} */ n, tone = "soft") => html`<td class="num ${n ? tone : "soft"}">${short(n)}</td>`;
-    const ms = (/** @type {number | null} */ n) => html`<td class="num soft wide">${n === null ? "" : duration(n)}</td>`;
-    return html`<tr><th scope="row" class="cut"><a href="/?agent=${encodeURIComponent(agent)}" title=${agent}>${agent}</a></th>${number(w.running, "running")}${number(w.starts)}${number(w.completions)}${number(w.failures, "failed")}${number(w.tokens)}${number(w.tool_calls)}${ms(w.tool_latency_ms_p50)}${ms(w.tool_latency_ms_p95)}<td class="wide">${spark(windows.map((one) => [one.starts, one.failures]))}</td></tr>`;
+  /** A table of the agents that did something lately, by name so that no row moves. */
+  panel() {
+    const minute = Math.floor(now() / MINUTE);
+    const rows = [...this.known].sort().map(([agent, windows]) => this.#row(agent, windows, minute)).filter((row) => row !== nothing);
+    const heads = ["Running", ...Object.values(SUMS), "Tool p95"].map((name) => html`<th class="num">${name}</th>`);
+    return rows.length ? html`<div class="agents wide" tabindex="0" role="region" aria-label="Agents"><table><thead><tr><th>Agent, last ${SUMMED} minutes</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>` : nothing;
+  }
+
+  /** @param {string} agent @param {Map<number, Window>} windows @param {number} minute */
+  #row(agent, windows, minute) {
+    const lately = [...windows].filter(([at]) => at > minute - SUMMED).sort(([a], [b]) => a - b).map(([, window]) => window);
+    if (!lately.length) return nothing;
+    const cell = (/** @type {number} */ n, tone = "soft") => html`<td class="num ${n ? tone : "soft"}">${short(n)}</td>`;
+    const sums = /** @type {(keyof typeof SUMS)[]} */ (Object.keys(SUMS)).map((of) => cell(lately.reduce((sum, one) => sum + one[of], 0), of === "failures" ? "failed" : "soft"));
+    const slow = Math.max(...lately.map((one) => one.tool_latency_ms_p95 ?? 0));
+    return html`<tr><th scope="row" class="cut"><a href="/?agent=${encodeURIComponent(agent)}" title=${agent}>${agent}</a></th>${cell(lately[lately.length - 1].running, "running")}${sums}<td class="num soft">${slow ? duration(slow) : ""}</td></tr>`;
   }
 }

@@ -128,7 +128,7 @@ export class Stream {
     };
     for (const name of Object.keys(this.on)) {
       source.addEventListener(name, ({ data }) => {
-        if (name === "head") this.tries = this.since = 0;
+        this.tries = this.since = 0;
         this.on[name]?.(JSON.parse(data));
       });
     }

@@ -1,23 +1,24 @@
 /** @file The page's frame: addresses, the bar on top, the token prompt; each view fills `main`. */
 
-import { AgentsView } from "./agents.js";
 import { access, setToken, unsegment } from "./api.js";
+import { soon } from "./feed.js";
 import { ListView } from "./list.js";
 import { RunView } from "./run.js";
 import { prefer, prefs } from "./text.js";
-import { connection, iconButton, openSheet } from "./ui.js";
+import { connection, hints, icon, iconButton, openSheet } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const root = document.documentElement;
-const NAV = { Runs: "/", Agents: "/agents" };
+const FOOT = hints(["j k=move", "Enter=open", "Esc=back", "/=search", "x=next failure", "?=all keys"]);
 
-/** @typedef {{nav: string, foot: unknown, draw: () => void, close: () => void, located: () => void, state: () => StreamState | null, endedAt?: () => string}} View `located` tells that the address changed inside the view */
+/** @typedef {{draw: () => void, close: () => void, located: () => void, state: () => StreamState | null, endedAt?: () => string}} View `located` tells that the address changed inside the view */
 /** @typedef {typeof page} Page */
 
 /** @type {View | undefined} */
 let view;
 let shown = "";
+let waits = false;
 
 /** What views ask of the page. */
 const page = {
@@ -36,6 +37,15 @@ const page = {
     chrome();
     view?.draw();
   },
+  /** Draw with the next frame, once for all that changes until then. */
+  later() {
+    if (waits) return;
+    waits = true;
+    soon(() => {
+      waits = false;
+      page.draw();
+    });
+  },
 };
 
 function chrome() {
@@ -46,15 +56,15 @@ function chrome() {
     page.draw();
   };
   render(
-    html`<a class="brand" href="/"><svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true"><path d="M0 2h10v3H0zM3 6.5h13v3H3zM1 11h8v3H1z"/></svg>Runlane</a>
-      <nav aria-label="Main">${Object.entries(NAV).map(([name, href]) => html`<a href=${href} aria-current=${view?.nav === name ? "page" : nothing}>${name}</a>`)}</nav>
+    html`<a class="brand" href="/">${icon("lanes")}Runlane</a>
+      <nav aria-label="Main"><a href="/" aria-current="page">Runs</a></nav>
       <span class="push"></span>${state ? connection(state, view?.endedAt?.() ?? "") : nothing}
       <button class="chip wide" type="button" @click=${flip} title="Switch between UTC and local time">${zone}</button>
-      ${iconButton("Switch light and dark", "theme", flipTheme, "")}
+      ${iconButton("Switch light and dark", "half", flipTheme, "")}
       <button class="icon wide" type="button" @click=${openSheet} aria-label="Keys"><kbd>?</kbd></button>`,
     $("top"),
   );
-  render(html`${view?.foot}<span class="push">Times in ${zone}</span>`, $("foot"));
+  render(html`${FOOT}<span class="push">Times in ${zone}</span>`, $("foot"));
 }
 
 function flipTheme() {
@@ -70,7 +80,7 @@ function route() {
   shown = pathname;
   render(nothing, page.main);
   const run = /^\/runs\/([^/]+)$/.exec(pathname);
-  view = run ? new RunView(page, unsegment(run[1])) : pathname === NAV.Agents ? new AgentsView(page) : new ListView(page);
+  view = run ? new RunView(page, unsegment(run[1])) : new ListView(page);
   page.draw();
 }
 

@@ -78,14 +78,17 @@ function rect(axis, from, to, cls, y, height, fill) {
   return b < -1 || a > 101 ? nothing : svg`<rect class=${cls} x="${a}%" y=${y} width="${Math.max(b - a, 0.15)}%" height=${height} fill=${fill ?? nothing}></rect>`;
 }
 
+/** Marks that keep their size at a place in percent. @param {number} x @param {unknown} marks */
+const pin = (x, marks) => svg`<svg x="${x}%" overflow="visible">${marks}</svg>`;
+
 /** A thin upright mark. @param {Axis} axis @param {number} at @param {string} cls @param {number} y @param {number} height */
-const tick = (axis, at, cls, y, height) => svg`<svg x="${place(axis, at)}%" overflow="visible"><rect class=${cls} x="-1" y=${y} width="2" height=${height}></rect></svg>`;
+const tick = (axis, at, cls, y, height) => pin(place(axis, at), svg`<rect class=${cls} x="-1" y=${y} width="2" height=${height}></rect>`);
 
 /** Words behind the end of a bar, or before it where there is no room. @param {Axis} axis @param {number} from @param {number} to @param {string} cls @param {string} text */
 function beside(axis, from, to, cls, text) {
   const [a, b] = [place(axis, from), place(axis, to)];
   const behind = b < 70;
-  return b < 0 || a > 100 || (!behind && a < 30) ? nothing : svg`<svg x="${behind ? b : a}%" overflow="visible"><text class="on ${cls}" x=${behind ? 7 : -7} y="16" text-anchor=${behind ? "start" : "end"}>${text}</text></svg>`;
+  return b < 0 || a > 100 || (!behind && a < 30) ? nothing : pin(behind ? b : a, svg`<text class="on ${cls}" x=${behind ? 7 : -7} y="16" text-anchor=${behind ? "start" : "end"}>${text}</text>`);
 }
 
 /** @param {TreeNode} node */
@@ -153,7 +156,7 @@ export class Overview {
    */
   template(drawn, whole, view, window, now) {
     const [a, b] = (window ?? [0, Math.min(whole.to, now || whole.to)]).map((ms) => whole.at(ms));
-    const grip = (/** @type {number} */ x) => svg`<svg x="${x}%" overflow="visible"><rect class="grip" x="-3" y="12" width="6" height="16" rx="1.5"></rect></svg>`;
+    const grip = (/** @type {number} */ x) => pin(x, svg`<rect class="grip" x="-3" y="12" width="6" height="16" rx="1.5"></rect>`);
     const veil = (/** @type {number} */ x, /** @type {number} */ width) => svg`<rect class="veil" x="${x}%" width="${Math.max(0, width)}%" height="40"></rect>`;
     return html`<div class="map" @pointerdown=${(/** @type {PointerEvent} */ e) => this.#down(e, whole, window)} @pointermove=${(/** @type {PointerEvent} */ e) => this.#move(e, whole)} @pointerup=${() => (this.drag = null)} @dblclick=${() => this.choose(null)}>
       <svg class="strip" height="40" viewBox="0 0 1000 40" preserveAspectRatio="none" role="img" aria-label="The run from 0:00 to ${axisLabel(whole.to)}: drag, plus and minus zoom, 0 shows all">${LAYERS.map((cls, i) => svg`<path class=${cls} d=${drawn[i]}></path>`)}</svg>

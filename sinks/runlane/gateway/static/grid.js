@@ -1,6 +1,6 @@
 /** @file A grid of any length on a few pooled elements of one height, with one tab stop and a row in focus. */
 
-import { html, render } from "./vendor/lit-html.js";
+import { render } from "./vendor/lit-html.js";
 
 const OVERSCAN = 8;
 const MOST = 110;
@@ -148,12 +148,4 @@ export class Grid {
     this.select(Number(slot.dataset.at));
     if (this.row && !getSelection()?.toString()) this.options.open(this.row);
   }
-}
-
-/** A sticky head for a grid, by column: class and name. @param {HTMLElement} scroller @param {string[][]} columns */
-export function heads(scroller, columns) {
-  const head = scroller.appendChild(document.createElement("div"));
-  head.className = "colheads";
-  head.setAttribute("role", "rowgroup");
-  render(html`<div role="row">${columns.map(([cls, name]) => html`<span role="columnheader" class=${cls}>${name}</span>`)}</div>`, head);
 }

@@ -2,7 +2,7 @@
 
 import { axisLabel, bytes, clock, count, duration, line, object, parse, pretty, str, textAt } from "./text.js";
 import { failureOf } from "./tree.js";
-import { copy, empty, hints, icon, iconButton, save, saveRecords, statusMark } from "./ui.js";
+import { copy, empty, hints, icon, iconButton, save, statusMark } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 const PREVIEW = 256 * 1024;
@@ -59,7 +59,7 @@ export class Inspector {
     const mark = node.failed ? statusMark("failed") : node.kind === "wait" && node.end === null ? html`<span class="st suspended">${icon("s-suspended")}<span>Waiting</span></span>` : nothing;
     const shown = { Overview: () => this.#overview(node), Payload: () => this.#boxes(recs, (record) => record.payload, true), Raw: () => this.#boxes(recs, (record) => JSON.stringify(record), false) }[this.tab];
     return html`<header><div><h2>${mark}<span class="cut" title=${node.label}>${line(node.label || NAMES[node.kind])}</span></h2>
-        ${iconButton("Previous row", "prev", () => this.run.timeline.grid?.move(-1))}${iconButton("Next row", "next", () => this.run.timeline.grid?.move(1))}${iconButton("Copy link to this record", "link", () => this.run.copyLink())}${iconButton("Download these records", "down", () => saveRecords(node.run, recs))}${iconButton(this.up ? "Close the record" : "Open the record", this.up ? "close" : "prev", () => (this.up ? this.close() : this.open()), "t shut")}</div>
+        ${iconButton("Previous row", "prev", () => this.run.timeline.grid?.move(-1))}${iconButton("Next row", "next", () => this.run.timeline.grid?.move(1))}${iconButton(this.up ? "Close the record" : "Open the record", this.up ? "close" : "prev", () => (this.up ? this.close() : this.open()), "t shut")}</div>
         <p class="quiet">${NAMES[node.kind]}${seqs ? `, ${recs.length > 1 ? "records" : "record"} ${seqs}` : ""}${recs.length > 3 ? ` and ${count(recs.length - 3)} more` : ""}</p></header>
       <div class="tabs" role="tablist" aria-label="Record" @keydown=${(/** @type {KeyboardEvent} */ e) => this.#arrows(e)}>${TABS.map((tab) => html`<button type="button" role="tab" id="tab-${tab}" aria-controls="panel" aria-selected=${this.tab === tab} tabindex=${this.tab === tab ? 0 : -1} @click=${() => this.show(tab)}>${tab}</button>`)}</div>
       <div class="panel" role="tabpanel" id="panel" tabindex="0" aria-labelledby="tab-${this.tab}">${shown?.()}</div>`;

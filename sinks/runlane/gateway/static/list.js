@@ -1,12 +1,12 @@
 /** @file The runs list: live, filtered by the address, one row a run. */
 
-import { now, segment } from "./api.js";
-import { soon } from "./feed.js";
-import { Grid, heads } from "./grid.js";
-import { filtersOf, RANGES, Runs, searchOf } from "./runs.js";
+import { Agents } from "./agents.js";
+import { now, Problem, segment } from "./api.js";
+import { Grid } from "./grid.js";
+import { filtersOf, PURGED, RANGES, Runs, searchOf } from "./runs.js";
 import { ago, count, duration, many } from "./text.js";
-import { empty, failure, focus, ghosts, hints, icon, idText, keys, say, STATUS, statusMark, time } from "./ui.js";
-import { html, nothing, render, svg } from "./vendor/lit-html.js";
+import { empty, failure, focus, ghosts, heads, icon, idText, keys, say, STATUS, statusMark, time } from "./ui.js";
+import { html, nothing, render } from "./vendor/lit-html.js";
 
 const COLUMNS = [
   ["c-st", "Status"], ["c-agent", "Agent"], ["c-id wide", "Run"], ["c-session wide", "Session"], ["num wide", "Started"], ["num", "Duration"],
@@ -22,30 +22,16 @@ export const left = { ids: [], search: "" };
 /** The list with one session's runs. @param {string} id */
 export const sessionHref = (id) => `/?session=${encodeURIComponent(id)}&since=all`;
 
-/** Columns of how many there were, and below how many of them failed. @param {number[][]} pairs */
-export function spark(pairs) {
-  const peak = Math.max(1, ...pairs.map(([all]) => all));
-  const column = (/** @type {number} */ n, /** @type {number} */ i, /** @type {string} */ cls) => svg`<rect class=${cls} x=${i * 5} y=${30 - (n / peak) * 28} width="4" height=${(n / peak) * 28}></rect>`;
-  return html`<svg width=${pairs.length * 5} height="30" role="img" aria-label="Starts: ${pairs.at(-1)?.[0]} now, ${peak} at the peak">${pairs.map(([all, failed], i) => [column(all, i, "b-turn"), column(failed, i, "b-err")])}</svg>`;
-}
-
 export class ListView {
-  nav = "Runs";
-  foot = hints(["j k=move", "Enter=open", "/=search", "f=status", "n=show newer"]);
-
   /** @param {import("./app.js").Page} page */
   constructor(page) {
     this.page = page;
-    this.frame = 0;
     this.typing = 0;
     this.known = now();
     /** @type {Grid<Run> | undefined} */
     this.grid = undefined;
-    const draw = () => {
-      this.frame = 0;
-      this.page.draw();
-    };
-    this.runs = new Runs(filtersOf(location.search), () => (this.frame ||= Number(soon(draw))));
+    this.runs = new Runs(filtersOf(location.search), page.later);
+    this.agents = new Agents(page.later);
     keys.current = {
       j: () => this.grid?.move(1),
       k: () => this.grid?.move(-1),
@@ -67,8 +53,8 @@ export class ListView {
   close() {
     left.ids = this.runs.shown.map((run) => run.run_id);
     left.search = searchOf(this.runs.filters);
-    this.page = { ...this.page, draw: () => {} };
     this.runs.close();
+    this.agents.close();
     this.grid?.close();
   }
 
@@ -100,8 +86,9 @@ export class ListView {
   draw() {
     const { runs, page } = this;
     page.main.className = "listpage runs";
-    document.title = "Runs · Runlane";
-    render(html`${this.#head()}${this.#filters()}<div class="list" role="grid" aria-label="Runs" ?hidden=${!runs.shown.length}></div>${runs.shown.length ? nothing : html`<div class="list">${this.#empty()}</div>`}`, page.main);
+    const { session } = runs.filters;
+    document.title = `${session || "Runs"} · Runlane`;
+    render(html`${this.#head(session)}${session ? nothing : this.agents.panel()}${this.#filters()}<div class="list" role="grid" aria-label="Runs" ?hidden=${!runs.shown.length}>${heads(COLUMNS)}</div>${runs.shown.length ? nothing : html`<div class="list">${this.#empty()}</div>`}`, page.main);
     this.grid ??= this.#grid(/** @type {HTMLElement} */ (page.main.querySelector(".list")));
     // While the stream is lost, what runs is known up to then and no further.
     if (runs.state.kind === "live") this.known = now();
@@ -112,7 +99,6 @@ export class ListView {
 
   /** @param {HTMLElement} scroller @returns {Grid<Run>} */
   #grid(scroller) {
-    heads(scroller, COLUMNS);
     return new Grid(scroller, {
       rows: () => this.runs.shown,
       key: (run) => run.run_id,
@@ -123,14 +109,11 @@ export class ListView {
     });
   }
 
-  #head() {
-    const { newer, shown, cursor } = this.runs;
-    const minutes = this.runs.perMinute();
-    return html`<div class="listhead"><h1>Runs</h1><p class="quiet wide">${count(shown.length)}${cursor ? " or more" : ""}, newest first</p>
-      <button class="newer" type="button" ?hidden=${!newer} @click=${() => this.#newer()}>Show ${count(newer)} newer</button><span class="push"></span>
-      <div class="spark wide"><span>started per minute<br>last 60 minutes</span>
-        ${spark(minutes)}
-        <span><b>${minutes[59][0]}</b><br>now</span></div></div>`;
+  /** @param {string} session the one whose runs are listed, if any */
+  #head(session) {
+    const { newer, shown, cursor, lane } = this.runs;
+    return html`<div class="listhead"><h1 class="cut" title=${session}>${session ? `Session ${session}` : "Runs"}</h1><p class="quiet wide">${session && lane.status ? `${lane.status}, ` : ""}${count(shown.length)}${cursor ? " or more" : ""}, ${session ? "in lane order" : "newest first"}</p>
+      <button class="newer" type="button" ?hidden=${!newer} @click=${() => this.#newer()}>Show ${count(newer)} newer</button></div>`;
   }
 
   #filters() {
@@ -156,7 +139,8 @@ export class ListView {
 
   #empty() {
     const { runs } = this;
-    if (runs.fault) return failure(runs.fault, () => void runs.search());
+    const fault = runs.fault ?? (runs.lane.status === PURGED ? new Problem(410, "session_purged", false) : null);
+    if (fault) return failure(fault, () => void runs.search());
     if (!runs.loaded) return ghosts("Looking for runs");
     if (!runs.known.size && !location.search) return empty("No run yet", "The first one shows up here as soon as it starts.", html`<code>runlane demo</code>`);
     const { q, agent, session, since, status } = runs.filters;

@@ -2,13 +2,13 @@
 
 import { now, Problem, read, segment } from "./api.js";
 import { Conversation } from "./conversation.js";
-import { Feed, soon, terminal } from "./feed.js";
+import { Feed, terminal } from "./feed.js";
 import { Inspector } from "./inspector.js";
 import { left, sessionHref } from "./list.js";
-import { clock, count, duration, many, object, parse, shortId } from "./text.js";
+import { clock, count, duration, many, object, parse, query, shortId } from "./text.js";
 import { Timeline } from "./timeline.js";
 import { Rows } from "./tree.js";
-import { copy, failure, focus, ghosts, hints, icon, iconButton, idText, keys, saveRecords, say, STATUS, statusMark, time } from "./ui.js";
+import { copy, failure, focus, ghosts, icon, iconButton, idText, keys, saveRecords, say, STATUS, statusMark, time } from "./ui.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 /** What the rows can be narrowed to: its name and icon. @type {Record<string, [string, string]>} */
@@ -16,19 +16,12 @@ const CHIPS = { tools: ["Tools", "tool"], model: ["Model", "say"], children: ["C
 const FROZEN = ["waiting", "lost", "refused", "purged"];
 
 export class RunView {
-  nav = "Runs";
-  foot = hints(["j k=move", "← →=close, open", "e w=all", "o p r=inspector", "x=next failure", "t c=timeline, conversation", ".=follow"]);
-
   /** @param {import("./app.js").Page} page @param {string} id */
   constructor(page, id) {
     this.page = page;
     this.id = id;
-    this.frame = this.addressTimer = this.pausedAt = this.wanted = 0;
-    const changed = () => (this.frame ||= Number(soon(() => {
-      this.frame = 0;
-      this.page.draw();
-    })));
-    this.feed = new Feed(id, changed);
+    this.addressTimer = this.pausedAt = this.wanted = 0;
+    this.feed = new Feed(id, page.later);
     this.rows = new Rows(this.feed);
     this.timeline = new Timeline(this);
     this.conversation = new Conversation(this);
@@ -88,7 +81,6 @@ export class RunView {
 
   close() {
     clearTimeout(this.addressTimer);
-    this.page = { ...this.page, draw: () => {} };
     this.feed.close();
     this.timeline.grid?.close();
     this.conversation.turns?.close();
@@ -107,10 +99,8 @@ export class RunView {
   /** Write the view to the address. */
   #address() {
     const node = this.selected?.run === this.id ? this.selected : null;
-    const q = new URLSearchParams();
     const facts = { view: this.talk && "conversation", find: this.rows.find, only: [...this.rows.only].join(","), record: node?.recs[0]?.seq ?? node?.kids[0]?.recs[0]?.seq };
-    for (const [name, value] of Object.entries(facts)) if (value) q.set(name, String(value));
-    this.page.replace(location.pathname + (q.size ? `?${q}` : ""));
+    this.page.replace(location.pathname + query(facts));
     this.draw();
   }
 
@@ -290,7 +280,7 @@ export class RunView {
       if (!only.delete(kind)) only.add(kind);
       this.#address();
     };
-    return Object.entries(CHIPS).map(([kind, [name, symbol]], i) => html`<button class="chip" type="button" aria-pressed=${only.has(kind)} @click=${() => flip(kind)}>${icon(symbol, `s k-${symbol} ${symbol.slice(2)}`)} ${name} <b>${count(counts[i])}</b></button>`);
+    return Object.entries(CHIPS).map(([kind, [name, symbol]], i) => html`<button class="chip" type="button" aria-pressed=${only.has(kind)} @click=${() => flip(kind)}>${icon(symbol, `s k-${symbol} ${symbol.slice(2)}`)}<span>${name}</span> <b>${count(counts[i])}</b></button>`);
   }
 
   /** @param {Run} meta */
@@ -299,20 +289,20 @@ export class RunView {
     const inner = [...this.feed.logs.values()].slice(1);
     const tokens = inner.reduce((sum, log) => sum + log.tree.tokens, 0);
     const held = inner.filter((log) => log.status === "suspended").length;
-    const none = (text = "none") => html`<span class="quiet">${text}</span>`;
-    const run = (/** @type {string} */ id) => (id ? html`<a href="/runs/${segment(id)}">${idText(id)}</a>` : none());
+    const none = html`<span class="quiet">none</span>`;
+    const run = (/** @type {string} */ id) => (id ? html`<a href="/runs/${segment(id)}">${idText(id)}</a>` : none);
     const labels = Object.entries(meta.labels).map((pair) => pair.join("=")).join("  ");
     const reason = meta.cancellation_reason || tree.cancel;
     /** @type {[string, unknown, string?][]} */
     const facts = [
-      ["Session", meta.session_id ? html`<a href=${sessionHref(meta.session_id)} title=${meta.session_id}>${shortId(meta.session_id, 14)}</a>` : none()],
+      ["Session", meta.session_id ? html`<a href=${sessionHref(meta.session_id)} title=${meta.session_id}>${shortId(meta.session_id, 14)}</a>` : none],
       ["Started", time(meta.started_at)],
       ["Tokens", html`${count(tree.tokens)}${tokens ? html` <span class="quiet">+ ${count(tokens)} in children</span>` : nothing}`],
       ["Records", count(records.length)],
       ["Tools", html`${count(tree.tools)}${tree.badTools ? html`, <span class="failed">${count(tree.badTools)} failed</span>` : nothing}`, "wide"],
       ["Children", html`${count(tree.children.size)}${held ? html`, <span class="suspended">${held} waiting</span>` : nothing}`, "wide"],
       ["Continues", run(tree.predecessor), "rel wide"], ["Continued by", run(this.successor), "wide"], ["Parent", run(meta.parent_run_id), "wide"],
-      ["Labels", labels ? html`<span title=${labels}>${labels}</span>` : none(), "rel wide"],
+      ["Labels", labels ? html`<span title=${labels}>${labels}</span>` : none, "rel wide"],
     ];
     if (reason) facts.push(["Cancel reason", reason, "wide"]);
     return html`<dl class="facts">${facts.map(([name, value, cls]) => html`<div class=${cls ?? ""}><dt>${name}</dt><dd class="cut">${value}</dd></div>`)}</dl>`;

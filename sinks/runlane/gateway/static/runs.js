@@ -1,13 +1,15 @@
 /** @file The runs that the search found and the stream changed, and which of them a reader sees. */
 
-import { now, read, Stream } from "./api.js";
+import { now, read, segment, Stream } from "./api.js";
 import { soon } from "./feed.js";
+import { MINUTE, query } from "./text.js";
 
 const SEARCH_PAGE = 200;
-const MINUTE_MS = 60_000;
 /** @type {Record<string, [string, number]>} */
 export const RANGES = { "1h": ["Last hour", 60], "24h": ["Last 24 hours", 1440], "7d": ["Last 7 days", 10_080], all: ["Any time", Number.POSITIVE_INFINITY] };
 const DEFAULT_RANGE = "24h";
+/** The state of a session of which nothing is left. */
+export const PURGED = "purged";
 /** @param {string} iso */
 const ms = (iso) => Date.parse(iso);
 
@@ -21,11 +23,7 @@ export function filtersOf(search) {
 }
 
 /** The query part that says these filters. @param {Filters} filters */
-export function searchOf({ status, since, ...rest }) {
-  const q = new URLSearchParams(status.map((one) => ["status", one]));
-  for (const [name, value] of Object.entries({ ...rest, since: since === DEFAULT_RANGE ? "" : since })) if (value) q.set(name, value);
-  return q.size ? `?${q}` : "";
-}
+export const searchOf = ({ status, since, ...rest }) => query({ status, ...rest, since: since === DEFAULT_RANGE ? "" : since });
 
 export class Runs {
   /** @param {Filters} filters @param {() => void} changed */
@@ -34,7 +32,7 @@ export class Runs {
     this.changed = changed;
     /** @type {Map<string, Run>} */
     this.known = new Map();
-    /** @type {Run[]} newest first; the order changes only when the reader asks */
+    /** @type {Run[]} newest first, of one session oldest first; the order changes only when the reader asks */
     this.shown = [];
     this.newer = this.query = this.arranged = 0;
     this.cursor = "";
@@ -57,13 +55,41 @@ export class Runs {
       this.synced = true;
       status({ kind: "live" });
     };
-    this.stream = new Stream(() => "/v1/runs/stream", { head: () => {}, run, sync }, status, () => read("/v1/runs?limit=1"));
+    this.stream = new Stream(() => "/v1/runs/stream", { run, sync, gone: ({ session_id }) => this.#forget(session_id) }, status, () => read("/v1/runs?limit=1"));
+    /** @type {{id: string, status: string, stream: Stream | null}} the session that is chosen */
+    this.lane = { id: "", status: "", stream: null };
     void this.search();
   }
 
   close() {
     this.query += 1;
     this.stream.stop();
+    this.lane.stream?.stop();
+  }
+
+  /** Follow the state of the session that is chosen; its runs come by the stream of all. */
+  #watch() {
+    const id = this.filters.session;
+    if (id === this.lane.id) return;
+    this.lane.stream?.stop();
+    const lane = { id, status: "", stream: /** @type {Stream | null} */ (null) };
+    this.lane = lane;
+    const set = (/** @type {string} */ status) => {
+      lane.status = status;
+      this.changed();
+    };
+    const head = (/** @type {{status: string}} */ { status }) => set(status);
+    const kind = (/** @type {StreamState} */ state) => (state.kind === PURGED || state.kind === "ended") && set(state.kind);
+    if (id) lane.stream = new Stream(() => `/v1/sessions/${segment(id)}/stream?from=latest`, { head, record: (record) => set(record.session_status) }, kind, () => read(`/v1/sessions/${segment(id)}`));
+  }
+
+  /** Keep of a purged session's runs no more than their rows, until the reader asks for another order. @param {string} session */
+  #forget(session) {
+    for (const [id, run] of this.known) {
+      if (run.session_id === session) this.known.set(id, { ...run, agent_id: "", labels: {}, status: /** @type {any} */ (PURGED), tokens: undefined, records: undefined, cancellation_reason: "", last_activity: null });
+    }
+    this.#order(this.shown);
+    this.changed();
   }
 
   /** Search afresh, after a change of the filters. */
@@ -71,6 +97,7 @@ export class Runs {
     this.query += 1;
     this.cursor = "";
     this.loading = this.loaded = false;
+    this.#watch();
     this.arrange();
     await this.more();
   }
@@ -83,10 +110,8 @@ export class Runs {
     const mine = this.query;
     try {
       const { status, agent, session, since } = this.filters;
-      const q = new URLSearchParams(status.map((one) => ["status", one]));
-      const from = since === "all" ? "" : new Date(now() - RANGES[since][1] * MINUTE_MS).toISOString();
-      for (const [name, value] of Object.entries({ limit: SEARCH_PAGE, agent, session, from, cursor: this.cursor })) if (value) q.set(name, String(value));
-      const page = await read(`/v1/runs?${q}`);
+      const from = since === "all" ? "" : new Date(now() - RANGES[since][1] * MINUTE).toISOString();
+      const page = await read(`/v1/runs${query({ status, limit: SEARCH_PAGE, agent, session, from, cursor: this.cursor })}`);
       if (mine !== this.query) return;
       for (const run of page.runs) this.#learn(run);
       this.cursor = page.next_cursor;
@@ -116,6 +141,7 @@ export class Runs {
 
   /** Show all that matches as of now. */
   arrange() {
+    for (const [id, run] of this.known) if (run.status === /** @type {string} */ (PURGED)) this.known.delete(id);
     this.#order([...this.known.values()]);
   }
 
@@ -124,7 +150,7 @@ export class Runs {
     const before = new Set(this.query === this.arranged ? this.shown.map((run) => run.run_id) : []);
     const ids = new Set(runs.filter((run) => before.has(run.run_id) || this.matches(run)).map((run) => run.run_id));
     const rows = [...ids].map((id) => /** @type {Run} */ (this.known.get(id)));
-    this.shown = runs === this.shown ? rows : rows.sort((a, b) => ms(b.started_at) - ms(a.started_at) || (a.run_id < b.run_id ? 1 : -1));
+    this.shown = runs === this.shown ? rows : rows.sort((a, b) => (ms(b.started_at) - ms(a.started_at) || (a.run_id < b.run_id ? 1 : -1)) * (this.filters.session ? -1 : 1));
     this.arranged = this.query;
     this.newer = [...this.known.values()].filter((run) => !ids.has(run.run_id) && this.matches(run)).length;
   }
@@ -137,7 +163,7 @@ export class Runs {
       (anyStatus || !status.length || status.includes(run.status)) &&
       (!agent || run.agent_id === agent) &&
       (!session || run.session_id === session) &&
-      now() - ms(run.started_at) < RANGES[since][1] * MINUTE_MS &&
+      now() - ms(run.started_at) < RANGES[since][1] * MINUTE &&
       texts.some((text) => text.toLowerCase().includes(q.toLowerCase()))
     );
   }
@@ -148,17 +174,5 @@ export class Runs {
     const counts = { running: 0, suspended: 0, failed: 0, canceled: 0, completed: 0 };
     for (const run of this.known.values()) if (this.matches(run, true)) counts[run.status] += 1;
     return counts;
-  }
-
-  /** Runs started in each of the last 60 minutes, and how many of them failed. */
-  perMinute() {
-    const columns = Array.from({ length: 60 }, () => [0, 0]);
-    for (const run of this.known.values()) {
-      const column = columns[59 - Math.floor((now() - ms(run.started_at)) / MINUTE_MS)];
-      if (!column) continue;
-      column[0] += 1;
-      if (run.status === "failed") column[1] += 1;
-    }
-    return columns;
   }
 }

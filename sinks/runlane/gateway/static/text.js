@@ -1,9 +1,7 @@
 /** @file Text as the page writes it: numbers and times with two units at most, ids cut in the middle, JSON as it was spelled. */
 
-import { html } from "./vendor/lit-html.js";
-
 const SECOND = 1000;
-const MINUTE = 60 * SECOND;
+export const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
@@ -82,6 +80,12 @@ export function line(text, most = 240) {
   return flat.length > most ? `${flat.slice(0, most)}…` : flat;
 }
 
+/** The query part of an address: every value that says something; a list says its name again and again. @param {Record<string, any>} facts */
+export function query(facts) {
+  const pairs = Object.entries(facts).flatMap(([name, value]) => [value].flat().filter(Boolean).map((one) => [name, String(one)]));
+  return pairs.length ? `?${new URLSearchParams(pairs)}` : "";
+}
+
 /** `1 tool`, `3 tools`. @param {number} n @param {string} word @param {string} [plural] */
 export const many = (n, word, plural = `${word}s`) => `${count(n)} ${n === 1 ? word : plural}`;
 
@@ -115,24 +119,20 @@ export function brief(value) {
 }
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
-const COLOURED = 20_000;
 
-/** JSON laid out without being parsed, so numbers and escapes stay; coloured while it is not too long. @param {string} text */
+/** JSON laid out without being parsed, so numbers and escapes stay. @param {string} text */
 export function pretty(text) {
   const tokens = text.match(TOKENS) ?? [];
-  /** @type {unknown[]} */
-  const out = [];
+  let out = "";
   let depth = 0;
   tokens.forEach((token, i) => {
-    const next = tokens[i + 1];
     const close = /^[}\]]/.test(token);
     if (close) depth -= 1;
-    if (i && (/^[{[]/.test(tokens[i - 1]) ? !close : close || tokens[i - 1] === ",")) out.push(`\n${"  ".repeat(depth)}`);
+    if (i && (/^[{[]/.test(tokens[i - 1]) ? !close : close || tokens[i - 1] === ",")) out += `\n${"  ".repeat(depth)}`;
     if (/^[{[]/.test(token)) depth += 1;
-    const plain = text.length > COLOURED || /^[{}[\],:]/.test(token);
-    out.push(plain ? token : html`<span class=${next === ":" ? "k" : "v"}>${token}</span>`, token === ":" ? " " : "");
+    out += token === ":" ? ": " : token;
   });
-  return text.length > COLOURED ? out.join("") : out;
+  return out;
 }
 
 /** The exact JSON text of one key of an object, numbers as spelled; empty when it has none. @param {string} text @param {string} key */

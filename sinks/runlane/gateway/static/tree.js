@@ -16,6 +16,8 @@ const MARKS = {
   planner_output_rejected: ["say", "Planner output rejected", () => ""],
   "runtime.cancellation_intent": ["s-canceled", "Cancel requested", (p) => str(p.reason)],
 };
+/** Icon and label of what a model says, and of what it thinks. @type {[string, string][]} */
+const MODEL = [["say", "Assistant"], ["think", "Thinking"]];
 /** Records that belong to their turn and get no row of their own. */
 const SILENT = ["usage", "run_phase_changed", "transcript_messages_seeded"];
 
@@ -33,6 +35,12 @@ export function said(messages) {
   const parts = list(messages).map(object).flatMap((message) => (message.role === "assistant" ? list(message.parts).map(object) : []));
   return parts.filter((part) => part.kind === "text" || part.kind === "citations").map((part) => str(part.text)).filter(Boolean).join("\n\n");
 }
+
+/** A row of a moment, without records. @param {string} run @param {TreeNode["kind"]} kind @param {string} icon @param {string} label @param {string} sum @param {number} time @returns {TreeNode} */
+const blank = (run, kind, icon, label, sum, time) => ({
+  id: "", run, kind, icon, label, sum, mono: false, note: "", start: time, end: time, tokens: 0, took: null,
+  failed: false, live: false, child: "", call: "", kids: [], parent: null, recs: [], number: 0,
+});
 
 export class RunTree {
   /** @param {string} id the run's id */
@@ -90,10 +98,7 @@ export class RunTree {
   #node(kind, icon, label, sum = "", rest = {}) {
     const { record, turn, time, live } = this.at;
     /** @type {TreeNode} */
-    const node = {
-      id: `${this.id} ${kind} ${record.seq}`, run: this.id, kind, icon, label, sum, mono: false, note: "", start: time, end: time, tokens: 0, took: null,
-      failed: false, live, child: "", call: "", kids: [], parent: turn, recs: [], number: 0, ...rest,
-    };
+    const node = { ...blank(this.id, kind, icon, label, sum, time), id: `${this.id} ${kind} ${record.seq}`, live, parent: turn, ...rest };
     (node.parent ? node.parent.kids : this.nodes).push(node);
     return node;
   }
@@ -146,7 +151,7 @@ export class RunTree {
     const before = (turn ? turn.kids : this.nodes).at(-1);
     if (before?.label === "Assistant" && before.sum === text && !thinking) return before;
     this.models += 1;
-    return this.#node("model", thinking ? "think" : "say", thinking ? "Thinking" : "Assistant", text, { start: Math.min(time, this.moment), end: time });
+    return this.#node("model", ...MODEL[Number(thinking)], text, { start: Math.min(time, this.moment), end: time });
   }
 
   #call() {
@@ -299,7 +304,7 @@ export class Rows {
     for (const [key, sum] of log.drafts) {
       if (!key.startsWith("\n")) continue;
       const thinking = key.includes("think");
-      const node = /** @type {TreeNode} */ ({ id: `${log.id} draft ${key}`, run: log.id, kind: "draft", icon: thinking ? "think" : "say", label: thinking ? "Thinking" : "Assistant", sum, note: "being written, not stored yet", start: tree.last, end: null, tokens: 0, took: null, kids: [], recs: [], parent: null, child: "", call: "", mono: false, failed: false, live: true, number: 0 });
+      const node = { ...blank(log.id, "draft", ...MODEL[Number(thinking)], sum, tree.last), id: `${log.id} draft ${key}`, note: "being written, not stored yet", end: null, live: true };
       this.#node(node, log, level === 1 && last ? 2 : level, false);
     }
   }

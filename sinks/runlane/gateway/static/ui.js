@@ -5,7 +5,7 @@ import { clock, count, many, moment, prefs, shortId } from "./text.js";
 import { html, nothing, render } from "./vendor/lit-html.js";
 
 /** @param {string} name @param {string} [cls] */
-export const icon = (name, cls = "") => html`<svg class="i ${cls}" aria-hidden="true"><use href=${`#${name}`}></use></svg>`;
+export const icon = (name, cls = "") => html`<svg class="i ${cls}" viewBox="0 0 16 16" aria-hidden="true"><use href=${`#${name}`}></use></svg>`;
 
 /** A button that is only its icon. @param {string} name @param {string} symbol @param {() => void} act @param {string} [cls] */
 export const iconButton = (name, symbol, act, cls = "t") => html`<button class="icon ${cls}" type="button" aria-label=${name} title=${name} @click=${act}>${icon(symbol, "s")}</button>`;
@@ -56,6 +56,9 @@ export function failure(fault, again) {
   if (status === 410) return empty("This session was purged", "Its runs are gone for good.");
   return empty("Reading failed", html`<code>${code}</code>, ${retryable ? "can be tried again" : "is final"}`, retryable ? html`<button class="btn" type="button" @click=${again}>Try again</button>` : nothing);
 }
+
+/** The sticky head of a grid, by column: class and name. @param {string[][]} columns */
+export const heads = (columns) => html`<div class="colheads" role="rowgroup"><div role="row">${columns.map(([cls, name]) => html`<span role="columnheader" class=${cls}>${name}</span>`)}</div></div>`;
 
 /** A word while something is read, which the style sheet shows only after a moment. @param {string} words */
 export const ghosts = (words) => html`<div class="empty ghosts"><p class="soft">${words}</p></div>`;
