@@ -12,7 +12,7 @@ from runlane.client import ClientOptions, Letter, Listener, RunStore
 from runlane.client.memory_lanes import MemoryLanes
 from runlane.client.memory_reader import MemoryReader
 from runlane.contract.commands import Command
-from runlane.contract.errors import RunlaneError, Unavailable
+from runlane.contract.errors import KafkaNotPermitted, RunlaneError, Unavailable
 from runlane.contract.outcomes import Outcome
 
 NOW = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -28,6 +28,7 @@ class Step(Enum):
     DROP = auto()  # never reaches the owner
     FAIL_DELIVERY = auto()  # never reaches the owner, and the transport says so
     REFUSE = auto()  # the transport takes nothing now
+    FORBID = auto()  # the broker refuses our user
     BUSY = auto()  # the owner answers with a temporary failure
 
 
@@ -87,6 +88,8 @@ class ScriptedTransport:
         step = self._steps.popleft() if self._steps else Step.ANSWER
         if step is Step.REFUSE:
             raise Unavailable("the wire is cut", code="cut")
+        if step is Step.FORBID:
+            raise KafkaNotPermitted("the broker refuses our user")
         self.sent.append(letter)
         self.in_flight += letter.size
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from runlane.contract.commands import AppendRunRecord
-from runlane.contract.errors import ContractError, OutcomeUnknown, Overloaded, Unavailable
+from runlane.contract.errors import ContractError, NotPermitted, OutcomeUnknown, Overloaded, Unavailable
 from tests.client.make import begin, record
 from tests.client.scripted import QUICK, ScriptedTransport, Step, store_over, until
 
@@ -224,3 +224,25 @@ async def test_malformed_and_oversize_payloads_are_never_sent(payload: bytes, co
             await store.execute(AppendRunRecord(record("k", payload=payload)))
         assert refused.value.code == code
         assert wire.sent == []
+
+
+async def test_a_broker_that_refuses_our_user_ends_the_command_at_once() -> None:
+    wire = ScriptedTransport()
+    async with store_over(wire, replace(QUICK, answer_wait=60)) as store:
+        await begin(store)
+        wire.script(Step.FORBID)
+        with pytest.raises(NotPermitted) as refused:
+            await store.append_run_record(record("k"))
+        assert refused.value.code == "kafka_not_permitted"
+
+
+async def test_what_was_sent_before_the_broker_refused_our_user_is_unknown() -> None:
+    wire = ScriptedTransport()
+    async with store_over(wire, replace(QUICK, answer_wait=60)) as store:
+        await begin(store)
+        wire.script(Step.DROP, Step.FORBID)
+        append = asyncio.create_task(store.append_run_record(record("k")))
+        await until(lambda: bool(wire.sent))
+        wire.listener.moved()
+        with pytest.raises(OutcomeUnknown, match="kafka_not_permitted"):
+            await append

@@ -40,15 +40,15 @@ class KafkaLog(TopicLog):
         }
 
     def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
-        """As ``LogPort.send``; raises ``FatalKafkaError``."""
+        """As ``LogPort.send``; raises ``FatalKafkaError`` and ``KafkaNotPermitted``."""
         try:
-            self.producer.produce(
+            self._producer.produce(
                 self._names[message.topic],
                 message.value,
                 key=message.key,
                 headers=message.headers,
                 partition=message.partition,
-                on_delivery=partial(_report, delivered),
+                on_delivery=partial(self._report, delivered),
             )
         except Overloaded:
             return False
@@ -56,6 +56,6 @@ class KafkaLog(TopicLog):
             delivered(False)
         return True
 
-
-def _report(delivered: Callable[[bool], None], failure: RunlaneError | None) -> None:
-    delivered(failure is None)
+    def _report(self, delivered: Callable[[bool], None], failure: RunlaneError | None) -> None:
+        self._reported(failure)
+        delivered(failure is None)

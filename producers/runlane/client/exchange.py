@@ -73,8 +73,8 @@ class Exchange:
         """Return the command's outcome, whatever it says; ``on_sent`` is called once the first bytes are off.
 
         ``deadline`` is a time of the running loop. Raises ``InvalidCommand`` for a command that is too
-        large, ``Overloaded`` when it found no room in flight, ``Unavailable`` when it was never sent,
-        ``OutcomeUnknown`` when it was sent and not answered.
+        large, ``Overloaded`` when it found no room in flight, ``Unavailable`` or ``KafkaNotPermitted`` when
+        it was never sent, ``OutcomeUnknown`` when it was sent and not answered.
         """
         letter = self._transport.seal(lane, command, f"{self._prefix}-{next(self._numbers)}")
         try:
@@ -115,8 +115,7 @@ class Exchange:
         if entry is None or entry.answer.done():
             return
         if isinstance(error, ContractError):
-            entry.still()
-            entry.answer.set_exception(error)
+            self._refuse(entry, error, earlier=entry.sends > 1)
         else:
             entry.fault = error.code
             self._pause(entry)
@@ -135,9 +134,18 @@ class Exchange:
             entry.fault = error.code
             self._pause(entry)
             return
+        except ContractError as error:
+            self._refuse(entry, error, earlier=entry.sends > 0)
+            return
         entry.sends += 1
         if not entry.answer.done():
             self._send_later(entry, self._options.answer_pause(entry.sends))
+
+    def _refuse(self, entry: _Open, error: ContractError, *, earlier: bool) -> None:
+        """Give up. What an earlier send may have brought to an owner is unknown, and no refusal."""
+        entry.still()
+        entry.fault = error.code
+        entry.answer.set_exception(self._no_answer(entry, "no answer came") if earlier else error)
 
     def _pause(self, entry: _Open) -> None:
         entry.still()

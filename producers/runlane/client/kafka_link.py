@@ -38,7 +38,8 @@ class Road(Enum):
 class KafkaLink:
     """A producer and a reading thread. Blocks while it is made and closed, so both belong into a thread.
 
-    Raises ``Unavailable`` when the broker does not answer and ``TopicMismatch`` when it lacks our topics.
+    Raises ``Unavailable`` when the broker does not answer, ``KafkaNotPermitted`` when it refuses our user,
+    and ``TopicMismatch`` when it lacks our topics or does not show them to our user.
     Outcomes sent from then on reach ``on_outcomes`` in the reading thread, but only those whose correlation
     id ``wanted`` knows.
     """
@@ -151,5 +152,5 @@ class KafkaLink:
 
 def _count(counts: dict[str, int], topic: str) -> int:
     if not counts.get(topic):
-        raise TopicMismatch(f"topic {topic} is missing", topic=topic)
+        raise TopicMismatch(f"topic {topic} is missing, or not shown to this user", topic=topic)
     return counts[topic]

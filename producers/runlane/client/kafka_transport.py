@@ -14,13 +14,21 @@ from runlane.client.options import ClientOptions
 from runlane.client.transport import Letter, Listener, Sent
 from runlane.contract.codec import Codec, command_headers, memory_headers
 from runlane.contract.commands import CreateSession, EndSession, PurgeSession
-from runlane.contract.errors import FatalKafkaError, RunlaneError, TopicMismatch, Unavailable
+from runlane.contract.errors import (
+    FatalKafkaError,
+    KafkaNotPermitted,
+    RunlaneError,
+    TopicMismatch,
+    Unavailable,
+)
 from runlane.contract.memory import AppendMemory, DeleteMemory, encode_memory_command, validate_memory
 from runlane.contract.outcomes import Outcome
 from runlane.contract.partitioner import partition_for
 from runlane.contract.signing import Keyring
 
 _LOOK_SECONDS: Final = 0.5
+_REFUSED_SECONDS: Final = 10.0
+"""How long a broker that refuses our user is left alone; what is open ends at its next repetition."""
 _CLOSE_SECONDS: Final = 5.0
 _MESSAGE_OVERHEAD: Final = 256
 
@@ -39,7 +47,7 @@ class KafkaTransport:
         self._watch: asyncio.Task[None] | None = None
 
     async def open(self, listener: Listener) -> None:
-        """Connect; raises ``Unavailable``, or ``TopicMismatch`` when the broker lacks our topics."""
+        """Connect; raises ``Unavailable``, ``KafkaNotPermitted``, or ``TopicMismatch`` for missing topics."""
         self._listener = listener
         while self._link is None:
             target = self._target()
@@ -72,8 +80,13 @@ class KafkaTransport:
         return Letter(lane, correlation_id, command, self._partition(command, lane.encode()), size, body)
 
     def send(self, letter: Letter) -> None:
-        """Queue the letter; ``Unavailable`` without a broker, ``Overloaded`` when the queue is full."""
+        """Queue the letter; ``Unavailable`` without a broker, ``Overloaded`` when the queue is full.
+
+        ``KafkaNotPermitted`` where our user may not write commands, or not read their outcomes.
+        """
         link = self._link
+        if self._refusal is not None:
+            raise self._refusal
         if link is None or link.failed is not None:
             raise Unavailable("there is no connection to the broker")
         key = letter.lane.encode()
@@ -99,6 +112,11 @@ class KafkaTransport:
         link = self._link
         if link is not None and link.failed is None:
             link.produce_delta(lane.encode(), body)
+
+    @property
+    def _refusal(self) -> KafkaNotPermitted | None:
+        failed = None if self._link is None else self._link.failed
+        return failed if isinstance(failed, KafkaNotPermitted) else None
 
     def _partition(self, command: Sent, key: bytes) -> int:
         return 0 if self._link is None else partition_for(key, self._link.partitions(_road(command)))
@@ -127,6 +145,8 @@ class KafkaTransport:
             await asyncio.sleep(self._options.retry_pause(failures) if failures else _LOOK_SECONDS)
             if not self._outdated():
                 continue
+            if self._refusal is not None:
+                await asyncio.sleep(_REFUSED_SECONDS)
             try:
                 link = await self._connect(self._target())
             except RunlaneError as error:

@@ -26,7 +26,7 @@ from runlane.contract.commands import (
     StartOneShotRun,
     StartRootRun,
 )
-from runlane.contract.errors import ContractError, NotPermitted, RunNotFound, WrongLane
+from runlane.contract.errors import ContractError, KafkaNotPermitted, NotPermitted, RunNotFound, WrongLane
 from runlane.contract.ids import run_lane, session_lane
 from runlane.contract.outcomes import ClaimResult, Result
 
@@ -112,6 +112,8 @@ class Router:
             await self._asking.result(lane, replace(command, receipt=None), trip)
         except WrongLane as wrong:
             lane = wrong.lane
+        except KafkaNotPermitted:
+            raise
         except NotPermitted:
             pass
         self._lanes.put(parent, lane)

@@ -16,10 +16,10 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, ConfigResource  # type: ignore[attr-defined] # pyright: ignore[reportPrivateImportUsage]
 from confluent_kafka.cimpl import NewTopic
 
-from runlane.contract.errors import TopicMismatch, Unavailable
+from runlane.contract.errors import RunlaneError, TopicMismatch, Unavailable
 from runlane.contract.topics import TopicSpec
 from runlane.kafka.config import KafkaConfig
-from runlane.kafka.failures import kafka_error, to_error
+from runlane.kafka.failures import Standing, kafka_error, to_error
 
 DEFAULT_TIMEOUT: Final = 15.0
 BROKER_DEFAULT: Final = -1
@@ -36,19 +36,24 @@ class TopicIdentity(NamedTuple):
 
 
 class Admin:
-    """Administration of one cluster; a method waits up to ``timeout`` seconds, then it is ``Unavailable``."""
+    """Administration of one cluster; a method waits up to ``timeout`` seconds, then it is ``Unavailable``.
+
+    Each raises ``KafkaNotPermitted`` for what our user may not do, or when the cluster does not take it.
+    """
 
     def __init__(self, config: KafkaConfig, *, timeout: float = DEFAULT_TIMEOUT) -> None:
         self._timeout = timeout
         # The stubs leave out the futures that its methods return.
-        self._client: Any = AdminClient(config.options())
+        self._standing = Standing()
+        options: dict[str, Any] = config.options() | {"error_cb": self._standing.hear}
+        self._client: Any = AdminClient(options)
 
     def partition_counts(self) -> dict[str, int]:
-        """Return every topic's number of partitions."""
+        """Return the number of partitions of every topic that our user may see."""
         try:
             topics: Mapping[str, Any] = self._client.list_topics(timeout=self._timeout).topics
         except KafkaException as error:
-            raise to_error(error, "listing topics") from error
+            raise self._judged(to_error(error, "listing topics")) from error
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def create_topics(
@@ -98,9 +103,9 @@ class Admin:
             inner = kafka_error(error)
             if inner is not None and inner.code() == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
-            raise to_error(error, f"making topic {name}", topic=name) from error
+            raise self._judged(to_error(error, f"making topic {name}", topic=name)) from error
         except TimeoutError as error:
-            raise Unavailable(f"making topic {name} took too long") from error
+            raise self._judged(Unavailable(f"making topic {name} took too long")) from error
         return True
 
     def _await_visible(self, names: Iterable[str]) -> None:
@@ -115,9 +120,13 @@ class Admin:
         try:
             return future.result(timeout=self._timeout)
         except KafkaException as error:
-            raise to_error(error, doing, topic=topic) from error
+            raise self._judged(to_error(error, doing, topic=topic)) from error
         except TimeoutError as error:
-            raise Unavailable(f"{doing} took too long") from error
+            raise self._judged(Unavailable(f"{doing} took too long")) from error
+
+    def _judged(self, failure: RunlaneError) -> RunlaneError:
+        self._client.poll(0)
+        return self._standing.judge(failure)
 
     def _settings(self, specs: tuple[TopicSpec, ...]) -> list[dict[str, str]]:
         resources = [ConfigResource(ConfigResource.Type.TOPIC, spec.name) for spec in specs]

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, NamedTuple, ParamSpec, Self, TypeVar
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from runlane.contract.errors import FatalKafkaError, RunlaneError, Unavailable
-from runlane.kafka.config import KafkaConfig
-from runlane.kafka.failures import to_error
+from runlane.contract.errors import KafkaNotPermitted, RunlaneError, Unavailable
+from runlane.kafka.config import LOG, KafkaConfig
+from runlane.kafka.failures import Standing, to_error
 
 _LOST_POSITION: Final = frozenset(
     {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._NO_OFFSET}  # noqa: SLF001
@@ -21,6 +23,10 @@ _LOST_POSITION: Final = frozenset(
 _MISSING: Final = frozenset(
     {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
 )
+_REFUSED_SECONDS: Final = 10.0
+"""How long brokers refuse our user before it is no passing trouble, such as one of them just starting."""
+_STAMPLESS: Final = 10_000
+"""How many messages from the end are looked at where nothing was stamped later, or the broker cannot tell."""
 
 
 P = ParamSpec("P")
@@ -78,7 +84,8 @@ class Consumer:
     """Reads assigned or subscribed partitions; one thread at a time uses it, callbacks run inside ``poll``.
 
     A position that the log does not have is reported, never reset (``auto.offset.reset=error``). ``group``
-    is needed to commit offsets and to subscribe.
+    is needed to commit offsets and to subscribe. ``errors`` counts, by their names, those that the library
+    goes on after by itself.
     """
 
     def __init__(
@@ -110,8 +117,11 @@ class Consumer:
             "on_commit": self._committed,
         }
         self._on_commit = on_commit
+        self._grouped = group is not None
         self._inside = threading.RLock()
-        self._fatal: FatalKafkaError | None = None
+        self._standing = Standing()
+        self._fatal: RunlaneError | None = None
+        self.errors: Counter[str] = Counter()
         self._consumer = confluent_kafka.Consumer(options)
 
     def assign(self, offsets: Mapping[Partition, int]) -> None:
@@ -158,9 +168,10 @@ class Consumer:
     def poll(self, max_messages: int, timeout: float) -> Polled:
         """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first one.
 
-        Raises ``FatalKafkaError``, or ``TopicMismatch`` when a topic or partition was never there. Passing
-        troubles of the connection raise nothing: the library goes on trying. Nor does a topic that is deleted
-        or made anew under a running reader, which then goes on at its old offset: ``Admin.identity`` tells.
+        Raises ``FatalKafkaError``, ``KafkaNotPermitted`` when our user may not read or is refused for
+        some seconds, or ``TopicMismatch`` when a topic or partition was never there. Passing troubles of the
+        connection raise nothing: the library goes on trying. Nor does a topic that is deleted or made anew
+        under a running reader, which then goes on at its old offset: ``Admin.identity`` tells.
         """
         # Asked for many, the library waits for that many; so it is asked for one, then for what is there.
         first = self._do("polling", self._consumer.poll, timeout)
@@ -176,8 +187,12 @@ class Consumer:
                 messages.append(_message(message))
             elif error.code() in _LOST_POSITION:
                 lost.append(Partition(message.topic() or "", message.partition() or 0))
-            elif error.fatal() or error.code() in _MISSING:
-                raise to_error(error, "reading", topic=message.topic() or "")
+            else:
+                self._judge(error, Partition(message.topic() or "", message.partition() or 0))
+        if messages:
+            self._standing.clear()
+        elif (refusal := self._standing.refused_for(_REFUSED_SECONDS)) is not None:
+            raise refusal
         return Polled(tuple(messages), tuple(lost))
 
     def start(self, partition: Partition, offset: int) -> None:
@@ -222,6 +237,23 @@ class Consumer:
             for place in found
         }
 
+    def offsets_since(
+        self, partitions: Sequence[Partition], since: datetime, timeout: float
+    ) -> dict[Partition, int]:
+        """Return the first offset of each partition that the broker stamped at ``since`` or later.
+
+        Without such a message some before the end are told: the embedded broker finds none by its stamp.
+        """
+        millis = int(since.timestamp() * 1000)
+        asked = [TopicPartition(place.topic, place.number, millis) for place in partitions]
+        found = self._do("reading offsets", self._consumer.offsets_for_times, asked, timeout)
+        offsets: dict[Partition, int] = {}
+        for place in found:
+            partition = Partition(place.topic, place.partition)
+            low, end = self.watermarks(partition, timeout)
+            offsets[partition] = place.offset if place.offset >= 0 else max(low, end - _STAMPLESS)
+        return offsets
+
     def watermarks(self, partition: Partition, timeout: float) -> tuple[int, int]:
         """Return the first offset that the log still has, and the one that its next message gets."""
         # The stubs leave out the None of a time-out.
@@ -256,9 +288,22 @@ class Consumer:
         finally:
             self._inside.release()
 
+    def _judge(self, error: KafkaError, place: Partition) -> None:
+        """Raise what ends a reader; count and log what the library goes on after."""
+        code = error.code()
+        if code == KafkaError.GROUP_AUTHORIZATION_FAILED and not self._grouped:
+            # The library looks for the group's coordinator also for a reader that is in none.
+            return
+        failure = to_error(error, "reading", topic=place.topic)
+        if error.fatal() or code in _MISSING or isinstance(failure, KafkaNotPermitted):
+            raise failure
+        self.errors[error.name()] += 1
+        LOG.warning("READ [%s %d %s]: what is there is not read", *place, error.name())
+
     def _on_error(self, error: KafkaError) -> None:
+        self._standing.hear(error)
         if error.fatal():
-            self._fatal = FatalKafkaError(f"the consumer failed for good: {error.name()}")
+            self._fatal = to_error(error, "reading for good")
 
     def _committed(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
         if self._on_commit is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException
@@ -9,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from runlane.contract.errors import (
     ContractError,
     FatalKafkaError,
+    KafkaNotPermitted,
     Overloaded,
     RunlaneError,
     TopicMismatch,
@@ -25,6 +27,18 @@ _NO_TOPIC: Final = frozenset(
 )
 _TOO_LARGE: Final = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE})
 _FATAL: Final = frozenset({KafkaError._FATAL, KafkaError._FENCED})  # noqa: SLF001
+_REFUSED: Final = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError._AUTHENTICATION,  # noqa: SLF001
+    }
+)
+_AWAY: Final = frozenset({KafkaError._TRANSPORT, KafkaError._RESOLVE, KafkaError._SSL})  # noqa: SLF001
 
 _MEANINGS: Final = {KafkaError.UNKNOWN_MEMBER_ID: "the group has members, and this is not one of them"}
 """What an operator is told beside the error's name, where that says little."""
@@ -39,9 +53,9 @@ def kafka_error(exception: KafkaException) -> KafkaError | None:
 def to_error(error: KafkaError | KafkaException | None, doing: str, *, topic: str = "") -> RunlaneError:
     """Return what ``error`` means here; ``doing`` says in the message what failed.
 
-    A fatal error is ``FatalKafkaError``, a missing topic or partition ``TopicMismatch``, a message above
-    the limit ``ContractError`` with code ``message_too_large``, a full queue ``Overloaded``, all else
-    ``Unavailable``.
+    What our user may not do, or a user that the cluster does not know, is ``KafkaNotPermitted``, a fatal
+    error ``FatalKafkaError``, a missing topic or partition ``TopicMismatch``, a message above the limit
+    ``ContractError`` with code ``message_too_large``, a full queue ``Overloaded``, all else ``Unavailable``.
     """
     if isinstance(error, KafkaException):
         error = kafka_error(error)
@@ -50,6 +64,8 @@ def to_error(error: KafkaError | KafkaException | None, doing: str, *, topic: st
     code = error.code()
     meaning = f" ({_MEANINGS[code]})" if code in _MEANINGS else ""
     text = f"{doing} failed: {error.name()}{meaning}"
+    if code in _REFUSED:
+        return KafkaNotPermitted(text)
     if error.fatal() or code in _FATAL:
         return FatalKafkaError(text)
     if code in _NO_TOPIC:
@@ -59,3 +75,35 @@ def to_error(error: KafkaError | KafkaException | None, doing: str, *, topic: st
     if code == KafkaError._QUEUE_FULL:  # noqa: SLF001
         return Overloaded(text)
     return Unavailable(text)
+
+
+class Standing:
+    """Whether the brokers take our user, as a client's ``error_cb`` hears it.
+
+    A refused user is told to no call: what it asks for times out as if no broker was there.
+    """
+
+    def __init__(self) -> None:
+        self._refusal: RunlaneError | None = None
+        self._since = 0.0
+
+    def hear(self, error: KafkaError) -> None:
+        """Take what the library says of a broker."""
+        if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
+            if self._refusal is None:
+                self._since = time.monotonic()
+            self._refusal = to_error(error, "signing in")
+        elif error.code() in _AWAY:
+            self._refusal = None
+
+    def clear(self) -> None:
+        """Forget a refusal, since a broker answered."""
+        self._refusal = None
+
+    def judge(self, failure: RunlaneError) -> RunlaneError:
+        """Return the error of a call that failed: the refusal, where that is why nobody answered."""
+        return self._refusal if isinstance(failure, Unavailable) and self._refusal is not None else failure
+
+    def refused_for(self, seconds: float) -> RunlaneError | None:
+        """Return the refusal when the brokers have repeated it for that long, else None."""
+        return self._refusal if time.monotonic() - self._since >= seconds else None

@@ -12,9 +12,9 @@ from typing import Any, Final, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
-from runlane.contract.errors import FatalKafkaError, Overloaded, RunlaneError
+from runlane.contract.errors import Overloaded, RunlaneError
 from runlane.kafka.config import KafkaConfig
-from runlane.kafka.failures import to_error
+from runlane.kafka.failures import Standing, to_error
 
 Delivery = Callable[[RunlaneError | None], None]
 """Called once for each message: None when the broker has it, else why it may not."""
@@ -55,7 +55,8 @@ class Producer:
         self._producer = confluent_kafka.Producer(options)
         self._lock = threading.Lock()
         self._outstanding = 0
-        self._fatal: FatalKafkaError | None = None
+        self._standing = Standing()
+        self._fatal: RunlaneError | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if background:
@@ -68,8 +69,8 @@ class Producer:
         return self._outstanding
 
     @property
-    def fatal(self) -> FatalKafkaError | None:
-        """Why this producer can never write again, or None."""
+    def fatal(self) -> RunlaneError | None:
+        """Why this producer can never write again, or None: ``FatalKafkaError``, ``KafkaNotPermitted``."""
         return self._fatal
 
     def produce(
@@ -84,7 +85,7 @@ class Producer:
     ) -> None:
         """Queue a message; without ``partition`` its key chooses one, by murmur2.
 
-        Raises ``Overloaded`` when the queue is full, ``FatalKafkaError``, or what else ``to_error`` makes
+        Raises ``Overloaded`` when the queue is full, ``fatal``, or what else ``to_error`` makes
         of a refusal; then no callback follows.
         """
         if self._fatal is not None:
@@ -109,13 +110,18 @@ class Producer:
 
     def poll(self, timeout: float = 0) -> None:
         """Run the callbacks that are due, waiting up to ``timeout`` seconds for a first one."""
-        self._producer.poll(timeout)
+        try:
+            self._producer.poll(timeout)
+        except KafkaException as error:
+            # A fatal error is told to nobody else: the library raises it in whoever polls, once.
+            self._fatal = to_error(error, "producing")
+            self._producer.purge()
 
     def drain(self, timeout: float) -> bool:
         """Wait until every message has its report; False when some have none after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
         while self._outstanding and (left := deadline - time.monotonic()) > 0:
-            self._producer.poll(min(left, _SLICE_SECONDS))
+            self.poll(min(left, _SLICE_SECONDS))
         return not self._outstanding
 
     def close(self, timeout: float = 5.0) -> None:
@@ -139,7 +145,7 @@ class Producer:
 
     def _serve(self) -> None:
         while not self._closed.is_set():
-            self._producer.poll(_SLICE_SECONDS)
+            self.poll(_SLICE_SECONDS)
 
     def _on_report(
         self, on_delivery: Delivery | None, error: KafkaError | None, message: confluent_kafka.Message
@@ -147,9 +153,19 @@ class Producer:
         with self._lock:
             self._outstanding -= 1
         if on_delivery is not None:
-            failure = None if error is None else to_error(error, "delivery", topic=message.topic() or "")
-            on_delivery(failure)
+            if error is None:
+                self._standing.clear()
+                on_delivery(None)
+            else:
+                on_delivery(self._failure(error, message.topic() or ""))
+
+    def _failure(self, error: KafkaError, topic: str) -> RunlaneError:
+        if error.code() == KafkaError._PURGE_QUEUE and self._fatal is not None:  # noqa: SLF001
+            # It never left, and this is why.
+            return self._fatal
+        return self._standing.judge(to_error(error, "delivery", topic=topic))
 
     def _on_error(self, error: KafkaError) -> None:
+        self._standing.hear(error)
         if error.fatal():
-            self._fatal = FatalKafkaError(f"the producer failed for good: {error.name()}")
+            self._fatal = to_error(error, "producing for good")

@@ -8,6 +8,7 @@
       * ChildAgentIDRequired
       * ChildSessionIDRequired
     * NotPermitted
+      * KafkaNotPermitted ........ the Kafka cluster refuses our user: an operator must act
     * Misrouted
     * WrongLane .................. carries the right lane; the client follows it once
     * SessionNotFound
@@ -135,6 +136,12 @@ class NotPermitted(ContractError):
     """A host command without a true host signature, or a start without a true claim receipt."""
 
     code = "not_permitted"
+
+
+class KafkaNotPermitted(NotPermitted):
+    """The Kafka cluster does not know our user, or does not let it do this."""
+
+    code = "kafka_not_permitted"
 
 
 class Misrouted(ContractError):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from runlane.contract.errors import TopicMismatch, Unavailable
+from runlane.contract.errors import KafkaNotPermitted, RunlaneError, TopicMismatch, Unavailable
 from runlane.kafka import Admin, Consumer, GroupSettings, Inspector, KafkaConfig, Partition, Polled, Producer
 from runlane.store.block import LogId, message_digest
 from runlane.store.stops import LogFacts, LogShape
@@ -21,8 +21,7 @@ class TopicLog:
     """One topic, read, and the topic that its answers go to.
 
     With ``log`` (the embedded broker has no identity of its own) every partition is assigned to this process;
-    without, the group shares them out and the cluster says which log it is. ``producer`` sends in the
-    background.
+    without, the group shares them out and the cluster says which log it is.
     """
 
     def __init__(
@@ -41,7 +40,8 @@ class TopicLog:
         self._admin = Admin(config)
         self._inspector = Inspector(config, group=group.group)
         self._consumer = Consumer(config, group=group, fetch_wait_ms=fetch_wait_ms)
-        self.producer = Producer(config, background=True, linger_ms=_LINGER_MS)
+        self._refusal: KafkaNotPermitted | None = None
+        self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
 
     def begin(
         self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int], bool], None]
@@ -64,7 +64,14 @@ class TopicLog:
         assigned(numbers)
 
     def poll(self, max_messages: int, timeout: float) -> Polled:
-        """Return what has arrived, waiting at most ``timeout`` seconds for the first; ``TopicMismatch``."""
+        """Return what has arrived, waiting at most ``timeout`` seconds for the first.
+
+        Raises ``TopicMismatch``, ``FatalKafkaError``, and ``KafkaNotPermitted`` where our user may not read,
+        or may not write what follows from it.
+        """
+        failure = self._refusal or self._producer.fatal
+        if failure is not None:
+            raise failure
         return self._consumer.poll(max_messages, timeout)
 
     def start(self, partition: int, offset: int) -> None:
@@ -119,8 +126,13 @@ class TopicLog:
     def close(self) -> None:
         """Leave the group and let everything go; what was queued is sent first."""
         self._consumer.close()
-        self.producer.close()
+        self._producer.close()
         self._inspector.close()
+
+    def _reported(self, failure: RunlaneError | None) -> None:
+        """Take how a delivery went: nobody waits until our user may write."""
+        if isinstance(failure, KafkaNotPermitted):
+            self._refusal = failure
 
     def _place(self, partition: int) -> Partition:
         return Partition(self._topic, partition)

@@ -33,9 +33,15 @@ class KafkaMemoryLog(TopicLog):
         )
 
     def answer(self, reply_partition: int, value: bytes, headers: Headers) -> None:
-        """As ``MemoryLogPort.answer``; raises ``FatalKafkaError``."""
+        """As ``MemoryLogPort.answer``; raises ``FatalKafkaError`` and ``KafkaNotPermitted``."""
         with suppress(Overloaded, TopicMismatch, Unavailable):
-            self.producer.produce(self._outcomes, value, headers=headers, partition=reply_partition)
+            self._producer.produce(
+                self._outcomes,
+                value,
+                headers=headers,
+                partition=reply_partition,
+                on_delivery=self._reported,
+            )
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
         """As ``MemoryLogPort.facts``; the group's offset is no fact here, since it decides nothing."""
