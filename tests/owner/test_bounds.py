@@ -8,17 +8,20 @@ from datetime import datetime
 import pytest
 
 from runlane.contract.codec import command_headers, encode_command
+from runlane.contract.errors import Unavailable
 from runlane.contract.ids import run_lane
 from runlane.contract.partitioner import partition_for
 from runlane.owner.cache import LaneCache
 from runlane.owner.chain import Phase
 from runlane.owner.tasks import Revoked, Task, TaskKind
+from runlane.owner.tenure import Tenure
 from runlane.store.block import SealedBlock
 from runlane.store.flight import InsertReport
+from runlane.store.stops import LogFacts
 from tests.owner.simulation import commands
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate, Journal
-from tests.owner.simulation.process import Process
+from tests.owner.simulation.process import Process, SimLog
 from tests.owner.simulation.system import BOUNDS, CONFIG, System
 
 
@@ -131,6 +134,38 @@ def test_a_slow_journal_stops_the_fetching_before_memory_is_full(monkeypatch: py
     system.begin()
     system.world.run_until(300)
     assert paused
+    system.check()
+
+
+def test_what_stands_behind_a_hole_is_bounded_while_the_broker_does_not_say_what_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    config = replace(CONFIG, bounds=replace(BOUNDS, pending_bytes=20_000))
+    system = System(5, owners=1, partitions=1, config=config)
+    system.begin()
+    system.add_client("first", one_shot("first"))
+    system.run(trouble=0)
+    facts, silent = SimLog.facts, [True]
+
+    def waiting(log: SimLog, partition: int, tip_offset: int) -> LogFacts:
+        if silent[0]:
+            raise Unavailable("no answer")
+        return facts(log, partition, tip_offset)
+
+    monkeypatch.setattr(SimLog, "facts", waiting)
+    system.broker.skip(0, 3)
+    for number in range(2_000):
+        system.broker.produce(0, b"r/x", b"%d" % number, [])
+    system.world.run_until(system.world.now + 30)
+    tenure = system.owner_of(0).core.chains[0]._stage
+    assert isinstance(tenure, Tenure)
+    assert tenure._held_bytes >= 20_000
+    # What one fetch more brings, and the same again.
+    assert len(tenure._held) <= 20_000 // 300 + 2 * 40
+    assert tenure.waiting
+    silent[0] = False
+    system.world.run_until(system.world.now + 60)
+    assert system.journal.chain(0)[-1].header.last + 1 == system.broker.end(0)
     system.check()
 
 

@@ -86,7 +86,7 @@ class Deciding:
                 continue
             self.next_offset = offset + 1
             self._pending.append(message)
-            self.pending_bytes += _size(message)
+            self.pending_bytes += size_of(message)
         return ()
 
     def skip_to(self, offset: int) -> None:
@@ -99,7 +99,7 @@ class Deciding:
         try:
             while decided < limit and self.ready and self._step(self._pending[0]):
                 message = self._pending.popleft()
-                self.pending_bytes -= _size(message)
+                self.pending_bytes -= size_of(message)
                 decided += 1
         except Exception as error:  # noqa: BLE001 - a fault of ours must hold one partition, not all of them
             self.fault = f"position {self.position} cannot be decided ({type(error).__name__})"
@@ -201,5 +201,6 @@ class Deciding:
         return () if request.command is None else state.missing_keys(named_keys(request.command))
 
 
-def _size(message: Message) -> int:
+def size_of(message: Message) -> int:
+    """Return the memory that a waiting message is accounted with: a bound of bytes bounds messages too."""
     return _MESSAGE_BYTES + message.size

@@ -8,7 +8,7 @@ from runlane.contract.values import CommittedRecord
 from runlane.kafka import Message
 from runlane.owner import drafts
 from runlane.owner.calls import Calls
-from runlane.owner.deciding import Deciding
+from runlane.owner.deciding import Deciding, size_of
 from runlane.owner.intake import Intake
 from runlane.owner.sending import Sender
 from runlane.owner.shared import Shared
@@ -35,6 +35,7 @@ class Tenure:
         self._calls = calls
         self._host = host
         self._held: list[Message] = []
+        self._held_bytes = 0
         self._purged: list[str] = []
         self._paused = False
         self._deciding = Deciding(shared, _intake(shared, claim), head, calls.read)
@@ -58,7 +59,8 @@ class Tenure:
     def waiting(self) -> bool:
         """Whether there is work that is not committed and sent, so that progress is due."""
         deciding = self._deciding
-        return deciding.pending_bytes > 0 or deciding.batch is not None or not self.drained
+        arrived = deciding.pending_bytes > 0 or self._held_bytes > 0
+        return arrived or deciding.batch is not None or not self.drained
 
     def fits(self, shape: LogShape) -> bool:
         """Whether the log is the chain's, with all its partitions."""
@@ -76,16 +78,15 @@ class Tenure:
         if self.leaving:
             return
         if self._held:
-            self._held.extend(messages)
+            self._hold(messages)
             return
-        self._held.extend(self._deciding.feed(messages))
+        self._hold(self._deciding.feed(messages))
         if self._held:
             expected = self._deciding.next_offset
             self._calls.ask_log(
                 lambda ports: ports.log.facts(self._partition, -1),
                 lambda facts: self._judge_hole(facts, expected),
             )
-        self._throttle()
 
     def work(self, limit: int) -> bool:
         """Decide up to ``limit`` commands; return whether more can be decided at once."""
@@ -144,12 +145,18 @@ class Tenure:
         if facts.low > expected:
             self._host.retake()
             return
-        held, self._held = self._held, []
+        held, self._held, self._held_bytes = self._held, [], 0
         self._deciding.skip_to(held[0].offset)
         self.feed(held)
 
+    def _hold(self, messages: Sequence[Message]) -> None:
+        """Keep what stands behind a hole; it counts as pending, since looking into the hole may take long."""
+        self._held.extend(messages)
+        self._held_bytes += sum(map(size_of, messages))
+        self._throttle()
+
     def _throttle(self) -> None:
-        bounds, pending = self._shared.bounds, self._deciding.pending_bytes
+        bounds, pending = self._shared.bounds, self._deciding.pending_bytes + self._held_bytes
         if not self._paused and pending > bounds.pending_bytes:
             self._paused = True
             self._shared.io.pause(self._partition)
