@@ -8,7 +8,8 @@ from typing import Any, cast
 
 from runlane.client import MemoryStore
 from runlane.contract.memory import MemoryReader
-from runlane.gateway import Access, Live, Parts, Role, Token, create_app
+from runlane.gateway import Access, Activity, Live, Parts, Role, Token, create_app
+from runlane.gateway.live import ActivitySource
 from tests.gateway.live.world import MemoryHistory, Topic
 
 FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
@@ -18,7 +19,8 @@ def document() -> dict[str, Any]:
     """The OpenAPI document of a gateway with everything that it can serve."""
     store = MemoryStore()
     live = Live(Topic(), MemoryHistory(store), store)
-    parts = Parts(streams=live, host=store, memory=cast("MemoryReader", object()))
+    activity = Activity(cast("ActivitySource", object()))
+    parts = Parts(streams=live, activity=activity, host=store, memory=cast("MemoryReader", object()))
     return create_app(store, Access((Token("x", Role.WORKER),)), parts=parts).openapi()
 
 

@@ -13,11 +13,12 @@ from dataclasses import fields
 import pytest
 from starlette.routing import Route
 
+from runlane.contract.activity import ActivityShare
 from runlane.gateway import ENTRANCE, Parts, Principal, Role
 from runlane.gateway.identity import COOKIE
 from runlane.gateway.page import PAGE_PATHS
 from runlane.gateway.tickets import TICKET_SECONDS, TicketBook
-from tests.gateway.live.world import VIEWER, WORKER, World, begin, serve
+from tests.gateway.live.world import NOW, VIEWER, WORKER, World, begin, serve
 
 OPEN = {("get", "/livez"), ("get", "/readyz"), ("get", "/v1/access"), ("delete", "/v1/cookie")}
 """Operations that tell no data."""
@@ -34,6 +35,7 @@ NAMES = {"run_id": "hidden", "session_id": "other-session", "agent_id": "secret-
 async def world() -> AsyncIterator[World]:
     """A gateway with every part, which holds a run that the viewer of the tests may not see."""
     async with serve(World()) as served:
+        served.shares.kept = [ActivityShare("secret-agent", 0, NOW, starts=1)]
         await served.session("other-session")
         run = await begin(served, "hidden", "other-session")
         await run.append("note", {"text": "confidential"})

@@ -57,7 +57,8 @@ class _QuickThread(AIOKafkaConsumerThread):
 
 class _QuickConsumer(Consumer):
     def _new_consumer_thread(self) -> AIOKafkaConsumerThread:
-        return _QuickThread(self, loop=self.loop, beacon=cast("Any", self.beacon))
+        beacon: Any = cast("Any", self).beacon
+        return _QuickThread(self, loop=self.loop, beacon=beacon)
 
 
 class _QuickTransport(Transport):

@@ -16,7 +16,18 @@ from runlane.contract.reader import Reader
 from runlane.contract.signing import Key
 from runlane.contract.topics import Topics
 from runlane.contract.values import Session
-from runlane.gateway import Access, KafkaSource, Live, Page, Parts, Probe, TicketBook, create_app
+from runlane.gateway import (
+    Access,
+    Activity,
+    KafkaActivitySource,
+    KafkaSource,
+    Live,
+    Page,
+    Parts,
+    Probe,
+    TicketBook,
+    create_app,
+)
 from runlane.kafka import KafkaConfig
 from runlane.service.api_server import ApiServer
 from runlane.store import AsyncJournalReader, ClientPool
@@ -49,11 +60,12 @@ def serve_gateway(parts: GatewayParts, *, ready: Probe | None = None) -> Generat
         held.callback(reader.close)
         memory = MemoryTableReader(parts.pool)
         held.callback(memory.close)
-        streams, host = None, None
+        streams, activity, host = None, None, None
         if parts.kafka is not None:
             reads = AsyncLiveReads(parts.pool)
             held.callback(reads.close)
             streams = Live(KafkaSource(parts.kafka, parts.topics, parts.codec), reads, reader)
+            activity = Activity(KafkaActivitySource(parts.kafka, parts.topics))
             if parts.host_key is not None:
                 host = HostClient(parts.kafka, parts.topics, parts.host_key, reader)
                 held.callback(host.close)
@@ -61,12 +73,13 @@ def serve_gateway(parts: GatewayParts, *, ready: Probe | None = None) -> Generat
             reader,
             parts.access,
             ready=ready,
-            parts=Parts(streams=streams, memory=memory, host=host, page=Page(), links=parts.links),
+            parts=Parts(streams, activity, memory, host, Page(), parts.links),
         )
         api = held.enter_context(ApiServer(app, parts.address))
-        if streams is not None:
-            # First of all when leaving: a server ends when nobody is connected any more.
-            held.callback(streams.stop)
+        for live in (streams, activity):
+            if live is not None:
+                # First of all when leaving: a server ends when nobody is connected any more.
+                held.callback(live.stop)
         yield api
 
 

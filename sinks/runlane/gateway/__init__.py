@@ -3,7 +3,7 @@
 from runlane.gateway.app import Parts, Probe, create_app
 from runlane.gateway.auth import Access, Principal, Role, Token
 from runlane.gateway.caps import Caps
-from runlane.gateway.live import KafkaSource, Live
+from runlane.gateway.live import Activity, KafkaActivitySource, KafkaSource, Live
 from runlane.gateway.page import Page
 from runlane.gateway.routes.access import ENTRANCE
 from runlane.gateway.tickets import TicketBook
@@ -11,7 +11,9 @@ from runlane.gateway.tickets import TicketBook
 __all__ = [
     "ENTRANCE",
     "Access",
+    "Activity",
     "Caps",
+    "KafkaActivitySource",
     "KafkaSource",
     "Live",
     "Page",

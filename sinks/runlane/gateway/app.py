@@ -19,10 +19,10 @@ from runlane.gateway import problems
 from runlane.gateway.auth import Access, Principal
 from runlane.gateway.caps import Caps, Gate
 from runlane.gateway.guard import Guard
-from runlane.gateway.live import Live
+from runlane.gateway.live import Activity, Live
 from runlane.gateway.page import Page, page_router
 from runlane.gateway.routes import access as routes_access
-from runlane.gateway.routes import health, host, memory, runs, sessions, streams
+from runlane.gateway.routes import activity, health, host, memory, runs, sessions, streams
 from runlane.gateway.routes.health import Probe
 from runlane.gateway.routes.host import HostCommands
 from runlane.gateway.tickets import TicketBook
@@ -42,6 +42,7 @@ class Parts:
     """What a gateway serves beside the reads; without a part its routes are not there."""
 
     streams: Live | None = None
+    activity: Activity | None = None
     memory: MemoryReader | None = None
     host: HostCommands | None = None
     page: Page | None = None
@@ -70,7 +71,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         middleware=[Middleware(Guard, hosts=access.allowed_hosts)],
-        lifespan=_lifespan(parts.streams),
+        lifespan=_lifespan(parts),
     )
     app.state.reader = reader
     app.state.access = access
@@ -81,6 +82,7 @@ def create_app(
     app.state.links = parts.links
     app.state.gate = Gate(parts.caps)
     app.state.streams = parts.streams
+    app.state.activity = parts.activity
     app.state.host = parts.host
     app.state.memory = parts.memory
     for router in _routers(parts):
@@ -94,6 +96,8 @@ def _routers(parts: Parts) -> Iterator[APIRouter]:
         # Before the routes of a run, since its first path would be that of a run called "stream".
         yield streams.router
     yield from (runs.router, sessions.router)
+    if parts.activity is not None:
+        yield activity.router
     if parts.memory is not None:
         yield memory.router
     if parts.host is not None:
@@ -105,12 +109,13 @@ def _routers(parts: Parts) -> Iterator[APIRouter]:
         yield page_router(parts.page)
 
 
-def _lifespan(live: Live | None) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(parts: Parts) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncGenerator[None]:
         yield
-        if live is not None:
-            await live.aclose()
+        for live in (parts.streams, parts.activity):
+            if live is not None:
+                await live.aclose()
 
     return lifespan
 

@@ -14,12 +14,13 @@ import httpx2
 
 from runlane.client import MemoryEvents, MemoryStore, Run
 from runlane.client.sse import EventParser, ServerEvent
+from runlane.contract.activity import ActivityShare
 from runlane.contract.errors import RunNotFound
 from runlane.contract.ids import run_lane
 from runlane.contract.reader import SessionScope
 from runlane.contract.values import CommittedRecord, RunMeta
-from runlane.gateway import Access, Caps, Live, Page, Parts, Role, TicketBook, Token, create_app
-from runlane.gateway.live import Happened, Sink
+from runlane.gateway import Access, Activity, Caps, Live, Page, Parts, Role, TicketBook, Token, create_app
+from runlane.gateway.live import ActivitySink, Happened, Sink
 from runlane.gateway.live.summary import tokens_of
 from runlane.service.api_server import ApiServer
 from runlane.store.live import RunFacts
@@ -134,6 +135,30 @@ class Reading:
             yield event
 
 
+class Shares:
+    """The activity topic: ``ActivitySource`` of the gateway under test; ``kept`` is what it held before."""
+
+    def __init__(self) -> None:
+        self.sink: ActivitySink | None = None
+        self.kept: list[ActivityShare] = []
+        self.ready = True
+        self.closed = False
+
+    def start(self, sink: ActivitySink) -> None:
+        self.sink = sink
+        sink.take(self.kept)
+        if self.ready:
+            sink.ready()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def send(self, *shares: ActivityShare) -> None:
+        """Hand on new shares."""
+        assert self.sink is not None
+        self.sink.take(shares)
+
+
 class World:
     """A served gateway: ``store`` writes, ``publish`` brings what was written to the topic."""
 
@@ -141,10 +166,13 @@ class World:
         self.store = MemoryStore(clock=lambda: NOW)
         self.topic = Topic()
         self.live = Live(self.topic, MemoryHistory(self.store), self.store)
+        self.shares = Shares()
+        self.activity = Activity(self.shares, now=lambda: NOW)
         self.links = TicketBook[str]()
         self.memory = MemoryEvents()
         self.parts = Parts(
             streams=self.live,
+            activity=self.activity,
             memory=self.memory,
             host=self.store,
             page=Page(),
@@ -209,6 +237,7 @@ def serve(world: World) -> AbstractAsyncContextManager[World]:
                 yield world
             finally:
                 world.live.stop()
+                world.activity.stop()
 
     return serving()
 
