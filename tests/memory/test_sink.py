@@ -10,7 +10,7 @@ import pytest
 
 from runlane.client import RunStore
 from runlane.contract.codec import memory_headers
-from runlane.contract.errors import EventConflict, InvalidCommand
+from runlane.contract.errors import EventConflict, InvalidCommand, JournalFault
 from runlane.contract.memory import (
     AppendMemory,
     MemoryType,
@@ -22,14 +22,28 @@ from runlane.contract.partitioner import partition_for
 from runlane.kafka import KafkaConfig, Producer
 from runlane.store.chain import Chains
 from runlane.store.engine import ClientPool
-from runlane.store.memory import MEMORY, MemoryTable, MemoryTableReader
+from runlane.store.memory import MEMORY, MemoryTable, MemoryTableReader, SinkBounds
+from runlane.store.migrate import journal_id
 from tests.memory.stack import TOPICS, broker, client, note, notes, sink, table, wait_for
 
 
+class Stubborn(MemoryTable):
+    """A table that refuses to erase one run."""
+
+    refused = ("", "")
+    refusals = 0
+
+    def erase(self, run: tuple[str, str]) -> bool:
+        if run == self.refused:
+            self.refusals += 1
+            raise JournalFault("the database refuses it")
+        return super().erase(run)
+
+
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClientPool, MemoryTable]]:
-    with table(tmp_path_factory.mktemp("memory") / "engine") as opened:
-        yield opened
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ClientPool, Stubborn]]:
+    with table(tmp_path_factory.mktemp("memory") / "engine") as (pool, _):
+        yield pool, Stubborn(pool, journal_id(pool), max_execution=SinkBounds().max_execution)
 
 
 @pytest.fixture(scope="module")
@@ -200,3 +214,20 @@ def test_the_blocks_form_one_chain(kafka: KafkaConfig, held: tuple[ClientPool, M
         for before, after in itertools.pairwise(headers):
             assert after.prev_hash == before.hash
             assert after.first == before.last + 1
+
+
+async def test_a_run_that_cannot_be_erased_neither_ends_the_sink_nor_holds_up_others(
+    kafka: KafkaConfig, held: tuple[ClientPool, Stubborn]
+) -> None:
+    pool, stubborn = held
+    stubborn.refused = ("a", "stubborn")
+    async with client(kafka, pool) as store:
+        for run in ("stubborn", "easy"):
+            await store.memory.append_events("a", run, notes("hidden"))
+            await store.memory.delete_run("a", run)
+        left = "SELECT DISTINCT run_id FROM memory_events WHERE body LIKE '%hidden%'"
+        wait_for(lambda: pool.query(left) == [("stubborn",)], "the other run is erased")
+        wait_for(lambda: stubborn.refusals > 1, "it is tried again")
+        stubborn.refused = ("", "")
+        wait_for(lambda: pool.query(left) == [], "it is erased as soon as it can be")
+        await store.memory.append_events("a", "easy", notes("fine"))

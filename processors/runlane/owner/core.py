@@ -66,6 +66,11 @@ class Core:
         return self._shared.stats
 
     @property
+    def eraser(self) -> Eraser:
+        """The purged lanes that still have rows."""
+        return self._shared.eraser
+
+    @property
     def cache(self) -> LaneCache:
         """The lanes in memory."""
         return self._shared.cache

@@ -13,6 +13,7 @@ from runlane.contract.decide import decide
 from runlane.owner.chain import Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
+from runlane.owner.erase import Eraser
 from runlane.owner.loop import Loop
 from runlane.owner.ports import Ports
 from runlane.owner.shared import Stats
@@ -90,6 +91,11 @@ class Owner:
     def stats(self) -> Stats:
         """Counts since the start, for metrics; read from any thread."""
         return self._loop.core.stats
+
+    @property
+    def erases(self) -> Eraser:
+        """How erasing purged lanes goes; read from any thread."""
+        return self._loop.core.eraser
 
     @property
     def cached_bytes(self) -> int:

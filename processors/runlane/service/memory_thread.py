@@ -98,6 +98,16 @@ class _SinkCollector(Collector):
             "runlane_memory_messages", "Messages stored and answered.", value=self._sink.stored
         )
         yield GaugeMetricFamily(
+            "runlane_memory_erases_waiting",
+            "Runs with deleted events that are not erased.",
+            value=self._sink.erases_waiting,
+        )
+        yield CounterMetricFamily(
+            "runlane_memory_erases_failed",
+            "Steps of erasing that failed; tried again.",
+            value=self._sink.erases_failed,
+        )
+        yield GaugeMetricFamily(
             "runlane_memory_open_partitions", "Partitions that are read.", value=self._sink.open_partitions
         )
         yield GaugeMetricFamily(

@@ -50,6 +50,15 @@ class OwnerCollector(Collector):
             "1 while commands wait or a chain is taken over.",
             value=float(owner.waiting),
         )
+        yield GaugeMetricFamily(
+            "runlane_erases_waiting", "Purged lanes that still have rows.", value=owner.erases.waiting
+        )
+        yield CounterMetricFamily(
+            "runlane_lanes_erased", "Purged lanes that have none any more.", value=owner.erases.erased
+        )
+        yield CounterMetricFamily(
+            "runlane_erases_failed", "Steps of erasing that failed; tried again.", value=owner.erases.failed
+        )
         phases = Counter(owner.phases().values())
         partitions = GaugeMetricFamily("runlane_partitions", "Partitions by phase.", labels=["phase"])
         for phase in Phase:

@@ -6,6 +6,7 @@ waiting for the database it gains in blocks: meanwhile messages gather.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -18,13 +19,13 @@ from runlane.kafka import Message, Polled
 from runlane.store.chain import ChainEnd
 from runlane.store.memory.chain import ChainLost, ChainStopped, MemoryChain, SinkBounds
 from runlane.store.memory.ports import MemoryPorts, Run
+from runlane.store.rota import Rota
 from runlane.store.stops import Stop, StopKind
 
 _POLL_SECONDS: Final = 0.05
 _FETCH: Final = 1_000
-_ERASE_SECONDS: Final = 1.0
 _MISSING_TOPIC_SECONDS: Final = 0.5
-
+_LOG: Final = logging.getLogger("runlane.memory")
 
 _PASSING: Final = frozenset({StopKind.JOURNAL_FAULT, StopKind.BLOCK_REFUSED, StopKind.PARTITIONS_MISSING})
 """Stops that end by themselves once their cause does."""
@@ -62,10 +63,19 @@ class MemorySink:
         self._bounds = bounds or SinkBounds()
         self._codec = codec or Codec()
         self._held: dict[int, _Held] = {}
-        self._erases: list[Run] = []
-        self._erase_due = 0.0
+        self._erases: Rota[Run] = Rota()
         self._ended = threading.Event()
         self.stored = 0
+
+    @property
+    def erases_waiting(self) -> int:
+        """How many runs still have deleted events to erase; any thread."""
+        return len(self._erases)
+
+    @property
+    def erases_failed(self) -> int:
+        """How many steps of erasing failed; any thread."""
+        return self._erases.failed
 
     @property
     def open_partitions(self) -> int:
@@ -119,7 +129,7 @@ class MemorySink:
             ports, held.number, bounds=self._bounds, codec=self._codec, stopped=self._ended.is_set
         )
         chain.take_over(self._adopts)
-        self._erases += [run for run in ports.store.pending_erases(held.number) if run not in self._erases]
+        self._erases.add(ports.store.pending_erases(held.number))
         ports.log.start(held.number, chain.next_offset)
         held.chain, held.stop, held.failures = chain, None, 0
 
@@ -132,7 +142,7 @@ class MemorySink:
             if held is None or held.chain is None or self._ended.is_set():
                 continue
             with self._guarded(held):
-                self._erases += [run for run in held.chain.feed(messages) if run not in self._erases]
+                self._erases.add(held.chain.feed(messages))
                 self.stored += len(messages)
         for place in polled.lost:
             if (held := self._held.get(place.number)) is not None:
@@ -140,14 +150,18 @@ class MemorySink:
 
     def _erase(self) -> None:
         """Go on erasing what was deleted, a step at a time."""
-        now = self._ports.clock.monotonic()
-        if not self._erases or now < self._erase_due:
+        clock, erases = self._ports.clock, self._erases
+        run = erases.first(clock.monotonic())
+        if run is None:
             return
-        self._erase_due = now + _ERASE_SECONDS
-        with suppress(TemporaryError):
-            if self._ports.store.erase(self._erases[0]):
-                del self._erases[0]
-                self._erase_due = now
+        try:
+            if self._ports.store.erase(run):
+                erases.finish(run)
+            else:
+                erases.again(run, clock.monotonic())
+        except (TemporaryError, JournalFault) as failure:
+            erases.fail(run, clock.monotonic())
+            _LOG.warning("erasing memory of run %s failed and is tried again: %s", run[1], failure.code)
 
     @contextmanager
     def _guarded(self, held: _Held) -> Generator[None]:
