@@ -39,7 +39,6 @@ _READERS: Final = 2
 _MISSING_TOPIC_SECONDS: Final = 0.5
 _IDLE_SECONDS: Final = 1.0
 _YOUNGEST: Final = 50_000
-_JOIN_SECONDS: Final = 5.0
 _WAKE: Final = Assigned(())
 
 
@@ -60,6 +59,7 @@ class Loop:
         self._fetch = _FIRST_FETCH
         self._posted_bytes = 0
         self._taken_bytes = 0
+        self._leaving = False
         self._release = threading.Condition()
         self._stopping = threading.Event()
         self._ended = threading.Event()
@@ -88,12 +88,13 @@ class Loop:
         try:
             self._step_until_stopped()
         finally:
-            self._ended.set()
+            self._end()
             for kind, tasks in self._tasks.items():
                 for thread in self._threads:
                     if thread.name == f"owner-{kind}":
                         tasks.put(None)
-            self._poller.join(_JOIN_SECONDS)
+            # It waits for nothing any more, and whoever closes the log must be alone with it.
+            self._poller.join()
         if self._failure is not None:
             raise self._failure
 
@@ -157,13 +158,22 @@ class Loop:
         while self._failure is None:
             if self._stopping.is_set() and deadline is None:
                 deadline = clock.monotonic() + self._revoke_seconds
-                with self._release:
-                    held = tuple(self._held)
-                core.handle(Revoked(held))
+                self._leave()
             if deadline is not None and (not self._held or clock.monotonic() > deadline):
                 return
             more = core.step()
             self._take(0.0 if more else min(max(core.wake_at() - clock.monotonic(), 0.0), _IDLE_SECONDS))
+
+    def _leave(self) -> None:
+        """Let go of what is assigned, behind the news of it; what is assigned from now on is not taken."""
+        with self._release:
+            self._leaving = True
+            self.post(Revoked(tuple(self._held)))
+
+    def _end(self) -> None:
+        with self._release:
+            self._ended.set()
+            self._release.notify_all()
 
     def _take(self, timeout: float) -> None:
         """Hand the core what has happened, waiting at most ``timeout`` seconds for the first of it."""
@@ -240,11 +250,12 @@ class Loop:
     def _on_assigned(self, partitions: Sequence[int]) -> None:
         self._assigned.update(partitions)
         with self._release:
-            self._held.update(partitions)
-        self.post(Assigned(tuple(partitions)))
+            if not self._leaving:
+                self._held.update(partitions)
+                self.post(Assigned(tuple(partitions)))
 
     def _on_revoked(self, partitions: Sequence[int], lost: bool) -> None:  # noqa: FBT001
-        """Drain, then let go, within the budget.
+        """Drain, then let go, within the budget, or at once when nobody drains any more.
 
         Meanwhile the consumer's thread commits what the core asks for.
         """
@@ -253,6 +264,8 @@ class Loop:
         while self._held.intersection(partitions) and self._ports.clock.monotonic() < deadline:
             self._run_controls()
             with self._release:
+                if self._ended.is_set():
+                    break
                 self._release.wait(_POLL_SECONDS)
         self._run_controls()
         self._assigned.difference_update(partitions)
