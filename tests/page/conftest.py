@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from tests.page.real import Real
 from tests.page.server import Server
 from tests.page.world import World
 
@@ -76,27 +78,50 @@ def server(world: World) -> Iterator[Server]:
 OpenTab = Callable[..., Tab]
 
 
-@pytest.fixture
-def open_tab(browser: Browser, server: Server) -> Iterator[OpenTab]:
-    """Open a tab; a script error or a breach of the policy in it fails the test."""
+@contextmanager
+def tabs(browser: Browser, url: str, entrance: Callable[[], str] | None = None) -> Generator[OpenTab]:
+    """Lend what opens a tab; a script error or a breach of the policy in one is a failure at the end."""
     contexts: list[BrowserContext] = []
-    tabs: list[Tab] = []
+    opened: list[Tab] = []
 
     def new(path: str = "", **options: Any) -> Tab:
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
         context.set_default_timeout(10_000)
         context.add_init_script(WATCH_POLICY)
         page = context.new_page()
-        tab = Tab(page, server.url)
+        tab = Tab(page, url)
         page.on("pageerror", lambda error: tab.faults.append(f"{error} {error.stack}"))
         contexts.append(context)
-        tabs.append(tab)
+        opened.append(tab)
+        if entrance is not None:
+            context.request.get(url + entrance())
         if path:
             tab.open(path)
         return tab
 
     yield new
-    faults = [fault for tab in tabs for fault in tab.faults] + [b for tab in tabs for b in tab.breaches()]
+    faults = [fault for tab in opened for fault in tab.faults + tab.breaches()]
     for context in contexts:
         context.close()
     assert faults == []
+
+
+@pytest.fixture
+def open_tab(browser: Browser, server: Server) -> Iterator[OpenTab]:
+    """Open a tab on the world's server."""
+    with tabs(browser, server.url) as new:
+        yield new
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    """A whole stack with a gateway to cut off."""
+    with Real(tmp_path_factory.mktemp("stack")) as running:
+        yield running
+
+
+@pytest.fixture
+def open_real(browser: Browser, real: Real) -> Iterator[OpenTab]:
+    """Open a tab on the real gateway, signed in."""
+    with tabs(browser, real.url, real.entrance) as new:
+        yield new

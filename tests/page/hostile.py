@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tests.page.script import Script, says, text
 from tests.page.world import Run, World
 
+MOST_IN_A_NAME = 100
 _RUNS = "window.hit(1)"
 _EVENTS = (
     "onerror",
@@ -94,11 +96,6 @@ PAYLOADS: list[str] = [
 """Each calls `window.hit` where it runs; a test counts the calls."""
 
 
-def payload(n: int) -> str:
-    """The payload for the n-th field."""
-    return PAYLOADS[n % len(PAYLOADS)]
-
-
 class Fields:
     """Hands out one payload after the other."""
 
@@ -107,119 +104,107 @@ class Fields:
 
     def __call__(self) -> str:
         self.used += 1
-        return payload(self.used - 1)
+        return PAYLOADS[(self.used - 1) % len(PAYLOADS)]
+
+    def name(self) -> str:
+        """The next payload that may stand in an identifier: it has to be printable, and to leave room."""
+        while not (text := self()).isprintable() or len(text.encode()) > MOST_IN_A_NAME:
+            pass
+        return text
 
 
 def hostile_run(world: World, take: Fields, index: int) -> Run:
     """A run in which every text field of every record type holds a payload."""
-    name = f"s{index} {take()}"[:250]
-    session = world.session(name)
-    run = world.run(f"r{index}-{take()}"[:250], take(), session=session, labels={take(): take()})
+    session = world.session(f"s{index} {take.name()}")
+    run = world.run(
+        f"r{index}-{take.name()}", take.name(), session=session, labels={take.name(): take.name()}
+    )
     s = Script(run)
-    s.turn = take()
+    s.turn = take.name()
     s.put(0.1, "transcript_messages_seeded", [message(take, role) for role in ("system", "user", "user")])
     s.put(0.2, "prompt_rendered", {"PromptID": take(), "Version": take(), "Scope": {}})
     s.put(0.3, "run_phase_changed", {"Phase": take()})
-    s.put(0.4, "planner_note", {"Note": take(), "Labels": None})
-    s.put(0.5, "planner_note", {"Note": take(), "Labels": None})
+    for _ in range(2):
+        s.put(0.4, "planner_note", {"Note": take(), "Labels": None})
     s.think(0.6, take())
-    ids = [take() + str(n) for n in range(3)]
-    for n, call in enumerate(ids):
-        s.put(
-            0.7,
-            "tool_call_scheduled",
-            {
-                "ToolCallID": call,
-                "ModelToolCallID": call + "m",
-                "ToolName": take(),
-                "Payload": {take(): take()},
-                "Queue": take(),
-                "DisplayHint": take() if n else "",
-            },
-        )
-    failure = {"kind": take(), "error": {"message": take()}, "recovery": {"action": take()}}
-    s.result(0.9, ids[0], take(), take(), seconds=0.2)
-    s.result(0.9, ids[1], take(), "", seconds=0.2, failure=failure)
-    s.put(
-        1,
-        "transcript_messages_appended",
-        [message(take, "assistant", ids), message(take, "user", ids), message(take, take())],
-    )
-    s.put(1.1, "assistant_message", {"Message": take(), "Structured": {take(): take()}})
-    for kind, field in (("confirmation", "Title"), ("clarification", "Question")):
-        s.put(
-            1.2,
-            f"await_{kind}",
-            {
-                "ID": take(),
-                field: take(),
-                "Prompt": take(),
-                "ToolName": take(),
-                "ToolCallID": take(),
-                "Payload": {take(): take()},
-            },
-        )
-    s.put(
-        1.3,
-        "await_external_tools",
-        {"ID": take(), "Items": [{"ToolName": take(), "ToolCallID": take(), "Payload": {}}]},
-    )
-    s.put(
-        1.4,
-        "tool_authorization",
-        {"ToolName": take(), "ToolCallID": take(), "Approved": True, "Summary": take(), "ApprovedBy": take()},
-    )
-    s.put(
-        1.5,
-        "child_run_linked",
-        {"ToolName": take(), "ToolCallID": ids[2], "ChildRunID": take(), "ChildAgentID": take()},
-    )
+    calls = _calls(s, take)
+    _child(s, take, calls[2])
+    _awaits(s, take)
     s.put(
         1.6,
         "policy_decision",
         {"AllowedTools": None, "Caps": {}, "Labels": None, "Metadata": {take(): take()}},
     )
     s.put(1.7, "model_output_rejected", {"OutputValidationKind": take()})
-    s.put(1.8, "runtime.cancellation_intent", {"reason": take()})
-    s.put(1.9, take(), {take(): take()})
-    run.activity = {"type": take(), "text": take(), "at": run.started_at.isoformat()}
+    run.reason = take()
+    s.put(1.8, "runtime.cancellation_intent", {"reason": run.reason})
+    s.put(1.9, take.name(), {take(): take()})
     return run
 
 
-def message(take: Fields, role: str, calls: list[str] | None = None) -> dict[str, Any]:
+def _calls(s: Script, take: Fields) -> list[str]:
+    """Three tool calls: one with a result, one that failed, one that goes on; and what was said of them."""
+    calls = [take() + str(n) for n in range(3)]
+    for n, call in enumerate(calls):
+        scheduled = {
+            "ToolCallID": call,
+            "ModelToolCallID": call + "m",
+            "ToolName": take(),
+            "Payload": {take(): take()},
+            "Queue": take(),
+            "DisplayHint": take() if n else "",
+        }
+        s.put(0.7, "tool_call_scheduled", scheduled)
+    failure = {"kind": take(), "error": {"message": take()}, "recovery": {"action": take()}}
+    s.result(0.9, calls[0], take(), take(), seconds=0.2)
+    s.result(0.9, calls[1], take(), "", seconds=0.2, failure=failure)
+    said = [message(take, "assistant", calls), message(take, "user", calls), message(take, take())]
+    s.put(1, "transcript_messages_appended", said)
+    s.put(1.1, "assistant_message", {"Message": take(), "Structured": {take(): take()}})
+    return calls
+
+
+def _child(s: Script, take: Fields, call: str) -> None:
+    """A child run that answers a call."""
+    run, name, agent = s.run, take.name(), take.name()
+    link = {"ToolName": take(), "ToolCallID": call, "ChildRunID": name, "ChildAgentID": agent}
+    s.put(1.1, "child_run_linked", link)
+    child = Script(run.world.run(name, agent, session=run.session, parent=run.id, started_at=s.at(1.1)))
+    child.turn = take.name()
+    child.say(0.1, take())
+    child.turn = ""
+    failure = {"message": take(), "kind": take(), "retryable": True}
+    child.put(0.2, "run_completed", {"status": "failed", "phase": "failed", "failure": failure})
+
+
+def _awaits(s: Script, take: Fields) -> None:
+    """Everything that a run may wait for, and an answer."""
+    for kind, field in (("confirmation", "Title"), ("clarification", "Question")):
+        asked = {"ID": take(), field: take(), "Prompt": take(), "ToolName": take(), "ToolCallID": take()}
+        s.put(1.2, f"await_{kind}", asked | {"Payload": {take(): take()}})
+    items = [{"ToolName": take(), "ToolCallID": take(), "Payload": {}}]
+    s.put(1.3, "await_external_tools", {"ID": take(), "Items": items})
+    answer = {"ToolName": take(), "ToolCallID": take(), "Approved": True}
+    s.put(1.4, "tool_authorization", answer | {"Summary": take(), "ApprovedBy": take()})
+
+
+def message(take: Fields, role: str, calls: Sequence[str] = ()) -> dict[str, Any]:
     """A message with every kind of part; tool parts only where ids are given."""
+    thought = {"text": take(), "signature": take(), "redacted": None, "index": 0, "final": True}
+    cited = [{"title": take(), "source": take(), "location": {}}]
     parts: list[dict[str, Any]] = [
         says(take()),
-        {
-            "kind": "thinking",
-            "text": take(),
-            "signature": take(),
-            "redacted": None,
-            "index": 0,
-            "final": True,
-        },
+        {"kind": "thinking"} | thought,
         {"kind": "image", "format": take(), "uri": take()},
-        {"kind": "image", "format": "png", "bytes": take()},
-        {
-            "kind": "document",
-            "name": take(),
-            "format": take(),
-            "text": take(),
-            "uri": take(),
-            "chunks": [take()],
-        },
-        {
-            "kind": "citations",
-            "text": take(),
-            "citations": [{"title": take(), "source": take(), "location": {}}],
-        },
-        {"kind": take(), "text": take()},
+        {"kind": "document", "name": take(), "format": take(), "text": take()},
+        {"kind": "document", "name": take(), "format": take(), "chunks": [take()]},
+        {"kind": "document", "name": take(), "format": take(), "uri": take()},
+        {"kind": "citations", "text": take(), "citations": cited},
     ]
-    for call in calls or ():
+    for call in calls:
         if role == "assistant":
             parts.append({"kind": "tool_use", "id": call + "m", "name": take(), "input": {take(): take()}})
         else:
-            parts.append(
-                {"kind": "tool_result", "tool_use_id": call + "m", "content": take(), "is_error": False}
-            )
+            answer = {"kind": "tool_result", "tool_use_id": call + "m", "is_error": False}
+            parts.append(answer | {"content": take()})
     return text(role, *parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 from tests.page.script import Script, says, text, tool_use
 from tests.page.world import Run, World, now
@@ -51,71 +52,40 @@ def _scope(s: Script, root: Run) -> None:
     s.put(0.2, "planner_note", {"Note": "scope the alert", "Labels": None})
     s.put(0.3, "prompt_rendered", {"PromptID": "triage.system", "Version": "14", "Scope": {}})
     s.put(0.4, "run_phase_changed", {"Phase": "planning"})
-    s.think(
-        4.1,
-        "The page names checkout-api p99 only. First find out whether the rise is real, then what changed.",
+    thought = (
+        "The page names checkout-api p99 only. First find out whether the rise is real, then what changed."
     )
+    s.think(4.1, thought)
     a = s.call(4.3, 6.2, "metrics.query_range", "p99 checkout-api, 30 min")
     b = s.call(4.3, 4.94, "deploys.list_recent", "3 deploys in 24 h")
-    failure = {
-        "kind": "timeout",
-        "error": {"message": "no answer in 30 s, retryable"},
-        "recovery": {"action": "replan"},
-    }
-    c = s.call(
-        4.3,
-        34.4,
-        "logs.search",
-        failure=failure,
-        args={
-            "query": "service:checkout-api level:error",
-            "from": "13:30",
-            "to": "14:02",
-            "shards": "all",
-            "limit": 500,
-        },
-    )
+    late = {"message": "no answer in 30 s, retryable"}
+    failure = {"kind": "timeout", "error": late, "recovery": {"action": "replan"}}
+    asked = {"query": "service:checkout-api level:error", "from": "13:30", "to": "14:02", "shards": "all"}
+    c = s.call(4.3, 34.4, "logs.search", failure=failure, args=asked | {"limit": 500})
     uses = [
         tool_use(a, root, "metrics.query_range"),
         tool_use(b, root, "deploys.list_recent"),
         tool_use(c, root, "logs.search"),
     ]
-    s.put(
-        34.4,
-        "transcript_messages_appended",
-        [
-            text(
-                "assistant",
-                {
-                    "kind": "thinking",
-                    "text": "The page names checkout-api p99 only.",
-                    "signature": "",
-                    "redacted": None,
-                    "index": 0,
-                    "final": True,
-                },
-                *uses,
-            ),
-            text(
-                "user",
-                *(
-                    {
-                        "kind": "tool_result",
-                        "tool_use_id": use["id"],
-                        "content": "no answer in 30 s" if use["name"] == "logs.search" else {"hits": 3},
-                        "is_error": use["name"] == "logs.search",
-                    }
-                    for use in uses
-                ),
-            ),
-        ],
-    )
+    s.put(34.4, "transcript_messages_appended", _asked_and_answered(uses))
     s.usage(38, 6900)
     s.say(
         38.2,
         "p99 rose from 410 ms to 2.9 s at 13:48. One deploy landed just before, build 4472 at 13:46. "
         "The log search did not answer within 30 s; I will ask one shard only.",
     )
+
+
+def _asked_and_answered(uses: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages of three calls, of which the last failed."""
+    mind = {"text": "The page names checkout-api p99 only.", "signature": "", "redacted": None}
+    results = [
+        {"kind": "tool_result", "tool_use_id": use["id"], "content": {"hits": 3}, "is_error": False}
+        for use in uses
+    ]
+    results[-1] |= {"content": "no answer in 30 s", "is_error": True}
+    thinking = {"kind": "thinking", "index": 0, "final": True} | mind
+    return [text("assistant", thinking, *uses), text("user", *results)]
 
 
 def _narrow(s: Script, root: Run) -> None:
@@ -165,55 +135,38 @@ def _propose(world: World, s: Script, root: Run) -> None:
     s.put(134.2, "planner_note", {"Note": "propose a rollback", "Labels": None})
     s.think(139.8, "The pool limit is the likely cause. Check it now, then plan the rollback")
     s.call(140, 141.1, "db.pool_stats", "8 of 8 in use, 212 waiting")
-    call = s.call(142, None, "agents.change_executor")
-    s.put(
-        142.1,
-        "child_run_linked",
-        {
-            "ToolName": "agents.change_executor",
-            "ToolCallID": call,
-            "ChildRunID": "run_01KP7QW95V1KD0",
-            "ChildAgentID": "change-executor",
-        },
-    )
-    child = world.run(
-        "run_01KP7QW95V1KD0", "change-executor", session=root.session, parent=root.id, started_at=s.at(142.2)
-    )
-    c = Script(child)
+    tool, agent, run_id = "agents.change_executor", "change-executor", "run_01KP7QW95V1KD0"
+    call = s.call(142, None, tool)
+    link = {"ToolName": tool, "ToolCallID": call, "ChildRunID": run_id, "ChildAgentID": agent}
+    s.put(142.1, "child_run_linked", link)
+    child = world.run(run_id, agent, session=root.session, parent=root.id, started_at=s.at(142.2))
+    _wait(Script(child))
+    s.usage(151, 14_600)
+
+
+def _wait(c: Script) -> None:
+    """Plan a rollback and ask before it is done."""
     c.turn = "x1"
-    c.put(
-        2,
-        "policy_decision",
-        {"AllowedTools": ["change.plan", "change.rollback"], "Caps": {}, "Labels": None, "Metadata": None},
-    )
+    policy = {
+        "AllowedTools": ["change.plan", "change.rollback"],
+        "Caps": {},
+        "Labels": None,
+        "Metadata": None,
+    }
+    c.put(2, "policy_decision", policy)
     c.call(2.1, 5.9, "change.plan", "roll back to build 4471, 2 steps")
     c.usage(6, 5116)
-    args = {
-        "service": "checkout-api",
-        "environment": "production",
-        "from_build": 4472,
-        "to_build": 4471,
-        "strategy": "rolling",
-    }
-    c.put(
-        7,
-        "await_confirmation",
-        {
-            "ID": "conf_1",
-            "Title": "Roll back checkout-api to build 4471?",
-            "Prompt": "",
-            "ToolName": "change.rollback",
-            "ToolCallID": "call_5b0",
-            "Payload": args,
-        },
-    )
+    builds = {"from_build": 4472, "to_build": 4471, "strategy": "rolling"}
+    asked = {"ID": "conf_1", "Title": "Roll back checkout-api to build 4471?", "Prompt": ""}
+    asked |= {"ToolName": "change.rollback", "ToolCallID": "call_5b0"}
+    where = {"service": "checkout-api", "environment": "production"}
+    c.put(7, "await_confirmation", asked | {"Payload": where | builds})
     c.turn = ""
     c.put(
         7.1,
         "run_suspended",
         {"SuspensionID": "sus_1", "Version": "v7", "PendingCount": 1, "RequiredTools": ["change.rollback"]},
     )
-    s.usage(151, 14_600)
 
 
 AGENTS = (
@@ -258,6 +211,7 @@ def _finish(s: Script, i: int) -> None:
             s.put(at, "run_completed", {"status": "failed", "phase": "failed", "failure": failure})
         case 6:
             s.run.reason = "user_requested"
+            s.put(at, "runtime.cancellation_intent", {"reason": s.run.reason})
             s.put(
                 at,
                 "run_completed",

@@ -143,8 +143,8 @@ def _search(world: World, query: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
-    """The application that serves `world`, with the page's own policy unless another is given."""
+def create_app(world: World) -> FastAPI:
+    """The application that serves `world`."""
     app = FastAPI(openapi_url=None, middleware=[Middleware(Guard, hosts=())])
     streams = Streams(world)
 
@@ -159,8 +159,6 @@ def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
                 return problem(401, "unauthorized")
             world.tickets.discard(ticket)
         response: Response = await proceed(request)
-        if policy is not None:
-            response.headers["Content-Security-Policy"] = policy
         return response
 
     @app.get("/v1/access")
@@ -173,8 +171,9 @@ def create_app(world: World, page: Page, policy: str | None = None) -> FastAPI:
         return {"ticket": fresh}
 
     _runs(app, world, streams)
+    _run(app, world, streams)
     _sessions(app, world, streams)
-    app.include_router(page_router(page))
+    app.include_router(page_router(Page()))
     return app
 
 
@@ -199,6 +198,8 @@ def _runs(app: FastAPI, world: World, streams: Streams) -> None:
     async def activity() -> Response:
         return streams.answer(streams.activity()) if world.activity else problem(404, "not_found")
 
+
+def _run(app: FastAPI, world: World, streams: Streams) -> None:
     def find(run_id: str) -> Run | None:
         return world.runs.get(from_path_segment(run_id))
 
@@ -253,10 +254,8 @@ def _sessions(app: FastAPI, world: World, streams: Streams) -> None:
 class Server:
     """Serves a world on a loopback port, which it keeps over `stop` and `start`."""
 
-    def __init__(self, world: World, page: Page | None = None, policy: str | None = None) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self._page = page or Page()
-        self._policy = policy
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port: int = probe.getsockname()[1]
@@ -264,7 +263,7 @@ class Server:
 
     def start(self) -> None:
         """Serve; returns once it does."""
-        app = create_app(self.world, self._page, self._policy)
+        app = create_app(self.world)
         config = uvicorn.Config(
             app, "127.0.0.1", self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=0
         )

@@ -1,32 +1,20 @@
-"""axe finds nothing, light and dark; grids have one tab stop; all is reached without a mouse."""
+"""axe finds nothing, light and dark; grids have one tab stop; all is reached without a mouse.
+
+List, inspector, sheet and a run of 10,000 records are judged on the real gateway: `test_real_gateway.py`.
+"""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.page import scenes
+from tests.page.axe import SCHEMES, violations
 from tests.page.conftest import OpenTab
 from tests.page.world import World
-
-AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
-SCHEMES = ("light", "dark")
-
-
-def violations(page: Any) -> list[str]:
-    """What axe objects to: rule, and the elements."""
-    if not AXE.exists():
-        pytest.skip("axe-core is not installed: run npm ci in tests/page")
-    page.evaluate(AXE.read_text())
-    found: list[str] = page.evaluate(
-        """axe.run().then((r) => r.violations.flatMap((v) =>
-             v.nodes.map((n) => `${v.id}: ${n.target} ${n.html.slice(0, 160)} ${n.failureSummary}`)))"""
-    )
-    return found
 
 
 def settle(page: Any) -> None:
@@ -35,7 +23,7 @@ def settle(page: Any) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_runs_list(world: World, open_tab: OpenTab, scheme: str) -> None:
+def test_the_runs_list_with_agents_and_newer_runs(world: World, open_tab: OpenTab, scheme: str) -> None:
     scenes.incident(world)
     scenes.crowd(world, 40)
     scenes.activity(world)
@@ -49,32 +37,6 @@ def test_the_runs_list(world: World, open_tab: OpenTab, scheme: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("tab", ["o", "p", "r"])
-def test_a_run_with_children_and_the_inspector(
-    world: World, open_tab: OpenTab, scheme: str, tab: str
-) -> None:
-    root = scenes.incident(world)
-    page = open_tab(f"/runs/{root.id}", color_scheme=scheme).page
-    settle(page)
-    world.delta(root, "Interim summary")
-    for key in ("g", "x", tab):
-        page.keyboard.press(key)
-    expect(page.locator(".insp h2")).to_contain_text("logs.search")
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_run_of_10_000_records(world: World, open_tab: OpenTab, scheme: str) -> None:
-    scenes.long_run(world)
-    page = open_tab("/runs/run_long", color_scheme=scheme).page
-    settle(page)
-    page.keyboard.press("e")
-    page.keyboard.press("End")
-    expect(page.locator(".row[aria-selected=true]")).to_contain_text("Run completed")
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_conversation(world: World, open_tab: OpenTab, scheme: str) -> None:
     root = scenes.incident(world)
     page = open_tab(f"/runs/{root.id}?view=conversation", color_scheme=scheme).page
@@ -83,16 +45,6 @@ def test_the_conversation(world: World, open_tab: OpenTab, scheme: str) -> None:
     expect(page.locator(".draft")).to_be_visible()
     page.keyboard.press("e")
     page.keyboard.press("j")
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_sheet_of_keys(world: World, open_tab: OpenTab, scheme: str) -> None:
-    scenes.crowd(world, 5)
-    page = open_tab("/", color_scheme=scheme).page
-    settle(page)
-    page.keyboard.press("?")
-    expect(page.locator("#sheet")).to_be_visible()
     assert violations(page) == []
 
 

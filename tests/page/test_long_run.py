@@ -25,21 +25,6 @@ def page(world: World, open_tab: OpenTab) -> Any:
     return page
 
 
-def test_every_record_is_reached_on_at_most_120_rows(page: Any) -> None:
-    rows = page.locator(".row")
-    page.keyboard.press("e")
-    expect(page.locator(".rows")).to_have_attribute("aria-rowcount", re.compile(r"\d{4}"))
-    assert rows.count() <= MOST_ROWS
-    for place in (0.25, 0.5, 0.75):
-        page.eval_on_selector(".rows", "(e, at) => e.scrollTop = e.scrollHeight * at", place)
-        page.wait_for_timeout(100)
-        assert rows.count() <= MOST_ROWS
-    page.keyboard.press("End")
-    expect(page.locator(".row[aria-selected=true]")).to_contain_text("Run completed")
-    expect(page.locator(".insp")).to_contain_text("record 10,000")
-    assert rows.count() <= MOST_ROWS
-
-
 def test_old_turns_start_closed_and_keep_their_bars(page: Any) -> None:
     turns = page.locator(".row.turn:not([hidden])")
     expect(turns.first).to_have_attribute("aria-expanded", "false")

@@ -13,6 +13,8 @@ from runlane.contract.values import RunStatus, SessionStatus, StartOutcome
 
 ENDED = {"success": RunStatus.COMPLETED, "failed": RunStatus.FAILED, "canceled": RunStatus.CANCELED}
 
+MOST_KEY = 250
+
 
 def now() -> datetime:
     """The present, to the millisecond."""
@@ -64,7 +66,7 @@ class Run:
             agent_id=self.agent,
             session_id=self.session.id if self.session else "",
             turn_id=turn,
-            event_key=f"{turn or 'run'}/{type_}/{len(self.records) + 1}",
+            event_key=f"{turn or 'run'}/{type_}/{len(self.records) + 1}"[-MOST_KEY:],
             type=type_,
             payload=text,
             timestamp=when,
