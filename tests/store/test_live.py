@@ -62,6 +62,7 @@ def test_facts_count_and_tell_the_last_record_worth_telling(journal: ClientPool)
     assert facts["run"].last == stored[1]
     assert facts["alone"].last is not None
     assert facts["alone"].last.type == "run_completed"
+    assert facts["alone"].spoken == reader.list_run_records("alone", "", 10).records[1]
     assert reads.facts([], ()) == {}
 
 
@@ -70,7 +71,7 @@ def test_dull_records_alone_tell_nothing(journal: ClientPool) -> None:
     world.commit(1, ("r/alone", a_shot(a_start("alone"))))
     run = JournalReader(journal).load_run("alone")
 
-    assert reads.facts([run], ("run_started",)) == {"alone": RunFacts(1, 0, None)}
+    assert reads.facts([run], ("run_started",)) == {"alone": RunFacts(1, 0, None, None)}
 
 
 def test_a_purged_run_has_no_facts(journal: ClientPool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -27,12 +27,13 @@ _COUNTS: Final = """
 SELECT
     run_id, any(lane), count(),
     sum(if(total_tokens > 0, total_tokens, input_tokens + output_tokens)),
-    maxIf(lane_seq, type NOT IN {dull:Array(String)})
+    maxIf(lane_seq, type NOT IN {dull:Array(String)}),
+    maxIf(lane_seq, type NOT IN {dull:Array(String)} AND type != 'run_completed')
 FROM journal
 WHERE lane IN {lanes:Array(String)} AND kind = 'record' AND run_id IN {runs:Array(String)}
 GROUP BY run_id
 """
-_LAST: Final = f"""
+_RECORDS: Final = f"""
 SELECT {", ".join(RECORD_COLUMNS)} FROM journal
 WHERE lane IN {{lanes:Array(String)}} AND kind = 'record' AND lane_seq IN {{numbers:Array(UInt64)}}
     AND (lane, lane_seq) IN (SELECT arrayJoin(arrayZip({{lanes:Array(String)}}, {{numbers:Array(UInt64)}})))
@@ -41,11 +42,15 @@ WHERE lane IN {{lanes:Array(String)}} AND kind = 'record' AND lane_seq IN {{numb
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """A run's number of records, the tokens that its `usage` records count, its last record worth telling."""
+    """A run's number of records, the tokens that its `usage` records count, its last record worth telling.
+
+    ``spoken`` is the last one but for the run's end, as that of a completed run tells nothing.
+    """
 
     records: int
     tokens: int
     last: CommittedRecord | None
+    spoken: CommittedRecord | None
 
 
 class LiveReads:
@@ -73,10 +78,10 @@ class LiveReads:
         lanes = self._lanes(runs)
         asked = {"lanes": sorted(set(lanes.values())), "runs": list(lanes), "dull": list(dull)}
         counted = self._pool.query(_COUNTS, asked)
-        last = self._last([(lane, number) for _, lane, _, _, number in counted if number])
+        read = self._records({(row[1], number) for row in counted for number in row[4:] if number})
         return {
-            run_id: RunFacts(int(records), int(tokens), last.get((lane, number)))
-            for run_id, lane, records, tokens, number in counted
+            run_id: RunFacts(int(records), int(tokens), read.get((lane, last)), read.get((lane, spoken)))
+            for run_id, lane, records, tokens, last, spoken in counted
         }
 
     def _lanes(self, runs: Sequence[RunMeta]) -> dict[str, str]:
@@ -88,11 +93,11 @@ class LiveReads:
             )
         return lanes
 
-    def _last(self, places: Sequence[tuple[str, int]]) -> dict[tuple[str, int], CommittedRecord]:
+    def _records(self, places: Collection[tuple[str, int]]) -> dict[tuple[str, int], CommittedRecord]:
         if not places:
             return {}
         lanes, numbers = zip(*places, strict=True)
-        rows = self._pool.query(_LAST, {"lanes": list(lanes), "numbers": list(numbers)}, raw=("body",))
+        rows = self._pool.query(_RECORDS, {"lanes": list(lanes), "numbers": list(numbers)}, raw=("body",))
         records = (record_of(dict(zip(RECORD_COLUMNS, row, strict=True))) for row in rows)
         return {(record.lane, record.lane_seq): record for record in records}
 

@@ -37,6 +37,23 @@ async def test_first_the_newest_runs_then_those_that_change(world: World) -> Non
     assert (ended["status"], ended["records"]) == ("completed", 6)
 
 
+async def test_a_completed_run_is_told_by_its_last_words(world: World) -> None:
+    await world.session()
+    run = await begin(world)
+    await run.append("assistant_message", {"Message": "high water is at noon"})
+    world.publish()
+    async with world.stream("/v1/runs/stream") as early:
+        await early.until("sync")
+        await end(run)
+        world.publish()
+        changed = data(await early.next())
+    async with world.stream("/v1/runs/stream") as late:
+        told = data((await late.until("run"))[-1])
+
+    assert told == changed
+    assert (told["status"], told["last_activity"]["text"]) == ("completed", "high water is at noon")
+
+
 async def test_a_run_that_starts_is_told_whole(world: World) -> None:
     await world.session()
     async with world.stream("/v1/runs/stream") as viewer:

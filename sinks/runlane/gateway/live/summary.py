@@ -61,7 +61,8 @@ class RunSummary:
         """Return the summary of a stored run; ``meta`` may have been read before ``facts``."""
         if facts is None or facts.last is None:
             return cls(meta, facts.records if facts else 0, facts.tokens if facts else 0, None)
-        return cls(_meta_after(meta, facts.last), facts.records, facts.tokens, activity_of(facts.last))
+        last = activity_of(facts.last) or (activity_of(facts.spoken) if facts.spoken else None)
+        return cls(_meta_after(meta, facts.last), facts.records, facts.tokens, last)
 
     @classmethod
     def begun(cls, record: CommittedRecord) -> RunSummary | None:
@@ -130,6 +131,9 @@ def activity_of(record: CommittedRecord) -> Activity | None:
         return None
     say = _WORDS.get(record.type)
     words = say(_payload(record)) if say else ""
+    if record.type == RUN_COMPLETED and not words:
+        # Its state says that all went well; what the run said before tells more.
+        return None
     return Activity(record.type, " ".join(words[: 4 * _MAX_WORDS].split())[:_MAX_WORDS], record.timestamp)
 
 
