@@ -147,12 +147,7 @@ def _propose(world: World, s: Script, root: Run) -> None:
 def _wait(c: Script) -> None:
     """Plan a rollback and ask before it is done."""
     c.turn = "x1"
-    policy = {
-        "AllowedTools": ["change.plan", "change.rollback"],
-        "Caps": {},
-        "Labels": None,
-        "Metadata": None,
-    }
+    policy: dict[str, Any] = {"AllowedTools": ["change.plan", "change.rollback"], "Caps": {}}
     c.put(2, "policy_decision", policy)
     c.call(2.1, 5.9, "change.plan", "roll back to build 4471, 2 steps")
     c.usage(6, 5116)
