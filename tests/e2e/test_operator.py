@@ -5,10 +5,12 @@ One partition, so that nothing else is going on beside the one that stops.
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,9 @@ from runlane.contract.ids import session_lane
 from runlane.contract.signing import Keyring
 from runlane.kafka import Admin, Consumer, GroupSettings, Partition
 from runlane.owner.config import OwnerConfig
+from runlane.service.cli import recovery
+from runlane.service.cli.main import run
 from runlane.service.owner_thread import OwnerParts, OwnerThread
-from runlane.store.repair import repair
 from tests.e2e.operating import Stranger, settings
 from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, ClickHouse, World, wait_for
 from tests.e2e.workload import AT, note, start_of
@@ -218,26 +221,89 @@ async def test_a_group_reset_past_the_tip_is_a_stop_that_adopting_answers(world:
     await goes_on(world, before)
 
 
-async def test_an_acknowledged_block_that_is_gone_is_a_stop_that_repairing_answers(world: World) -> None:
+async def test_the_command_at_a_position_is_shown_without_its_payload(world: World) -> None:
+    await past(world)
+    last = tip_offset(world) - 1
+    given = settings(world)
+    shown = runlane_json("inspect", "command", "0", str(last), **given)
+    assert shown.pop("sha256")
+    assert shown.pop("size") > 0
+    assert shown == {
+        "position": last,
+        "offset": last,
+        "lane": LANE.decode(),
+        "operation": "append_run_record",
+        "run_id": "run",
+        "session_id": "s",
+        "agent_id": "agent.test",
+    }
+    place = Stranger(world).send(LANE, b"SECRET", [])
+    other = runlane("inspect", "command", "0", str(place[1]), "--json", **given)
+    assert json.loads(other.stdout)["undecodable"] == "unknown_frame"
+    assert "SECRET" not in other.stdout
+    missing = runlane("inspect", "command", "0", str(place[1] + 1), expect=5, **given)
+    assert "no message at offset" in missing.stderr
+
+
+def operate(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], *arguments: str) -> int:
+    """Run a command of `runlane` in this process, with a block's margins in seconds; return its exit code."""
+    monkeypatch.setattr(recovery, "_BOUNDS", HASTY)
+    with monkeypatch.context() as patch:
+        for name, value in given.items():
+            patch.setenv(f"RUNLANE_{name}", value)
+        return run(list(arguments))
+
+
+async def test_an_acknowledged_block_that_is_gone_is_a_stop_that_repairing_answers(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     before = await past(world)
     lost = lose_the_last_block(world)
-    parts = owner_parts(world)
+    parts, given = owner_parts(world), settings(world)
     with OwnerThread(parts) as owner:
         wait_for(lambda: 0 in owner.owner.stops(), "the owner stops", seconds=60.0)
         stop = owner.owner.stops()[0]
         assert (stop.kind, stop.answer) == ("block_missing", "runlane repair")
         assert owner.progress.faults() == {"partition 0": "block_missing: runlane repair"}
         assert last_block(world) == lost - 1
-    ports, log = parts.ports()
-    repaired = repair(ports, 0, HASTY)
-    log.close()
-    assert (repaired.number, repaired.generation) == (lost - 1, 1)
+    # What is left is a sound chain: only whoever wrote the block knows that there was one.
+    assert runlane_json("verify", **given)["faults"] == []
+    capsys.readouterr()
+    assert operate(monkeypatch, given, "repair", "--partition", "0", "--json") == 0
+    repaired = json.loads(capsys.readouterr().out)
+    assert repaired == {"partition": 0, "number": lost - 1, "generation": 1}
     with seen_stopped(world, "offset_ahead", "runlane adopt-log") as given:
         pass
     adopt(given, "offset_ahead")
     await goes_on(world, before)
     ((generation,),) = world.pool.query("SELECT max(generation) FROM journal")
-    assert generation == repaired.generation
+    assert generation == repaired["generation"]
+    assert runlane_json("verify", **given)["faults"] == []
+
+
+async def test_a_chain_that_somebody_still_writes_is_not_repaired(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = await past(world)
+    writing = asyncio.create_task(keep_writing(world))
+    code = await asyncio.to_thread(operate, monkeypatch, settings(world), "repair", "--partition", "0")
+    writing.cancel()
+    with suppress(asyncio.CancelledError):
+        await writing
+    assert code == 4
+    assert "still writes" in capsys.readouterr().err
+    world.owners[-1].stop()
+    await goes_on(world, before)
+    assert world.pool.query("SELECT max(generation) FROM journal") == [(0,)]
+
+
+async def keep_writing(world: World) -> None:
+    """Let an owner write block after block, until cancelled."""
+    world.owner()
+    async with world.client() as store:
+        for number in itertools.count():
+            await store.append_run_record(note("run", f"more-{number}", session_id="s"))
+            await asyncio.sleep(0.1)
 
 
 def owner_parts(world: World) -> OwnerParts:

@@ -62,14 +62,14 @@ ANSWERS: Final = {
     StopKind.TIP_CHANGED: _ADOPT,
     StopKind.OFFSET_AHEAD: _ADOPT,
     StopKind.LOG_BEGINS_LATE: _ADOPT,
-    StopKind.PARTITIONS_MISSING: "runlane topics",
+    StopKind.PARTITIONS_MISSING: "runlane owner (again, once the topic has its partitions)",
     StopKind.LOGIC_TOO_OLD: "runlane owner (of a newer release)",
     StopKind.BLOCK_MISSING: "runlane repair",
-    StopKind.BLOCK_REFUSED: "runlane inspect",
+    StopKind.BLOCK_REFUSED: "runlane owner (again, once ClickHouse takes the block)",
     StopKind.JOURNAL_FAULT: "runlane verify",
-    StopKind.DECISION_FAILED: "runlane inspect",
+    StopKind.DECISION_FAILED: "runlane owner (of a release without this fault)",
 }
-"""The command that answers each stop of an owner."""
+"""The command that answers each stop of an owner; in brackets what has to be done before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Any, Final
 
 import click
 
+from runlane.contract.codec import Codec
+from runlane.contract.errors import TopicMismatch, UndecodableMessage
+from runlane.kafka import Inspector, Message, Partition
+from runlane.owner.intake import OPERATIONS, lane_of, subject
 from runlane.service.cli.output import json_option, print_json, print_table
 from runlane.service.journal import data_option, open_pool
 from runlane.service.settings import load_settings
@@ -96,6 +101,25 @@ def blocks(*, partition: int, first: int | None, count: int, data: Path | None, 
     _print([_block(header) for header in headers], _BLOCK, as_json=as_json)
 
 
+@inspect_command.command("command")
+@click.argument("partition", type=click.IntRange(min=0))
+@click.argument("position", type=click.IntRange(min=0))
+@json_option
+def command(*, partition: int, position: int, as_json: bool) -> None:
+    """Whose command lies at a position of the commands topic, decided or not."""
+    settings = load_settings()
+    settings.need("kafka", "clickhouse")
+    with open_pool(settings, None) as pool:
+        head = ChainReader(pool).end(partition).header
+    topic = settings.topics().commands.name
+    offset = position - (0 if head is None else head.base)
+    with Inspector(settings.kafka_config("inspect"), group=settings.group) as inspector:
+        message = inspector.message_at(Partition(topic, partition), offset)
+    if message is None:
+        raise TopicMismatch(f"the topic has no message at offset {offset}, or none any more", topic=topic)
+    _print_one({"position": position, **_told(message, settings.codec())}, as_json=as_json)
+
+
 @inspect_command.command("run")
 @click.argument("run_id")
 @data_option
@@ -164,6 +188,24 @@ def rejected_command(*, code: str, count: int, data: Path | None, as_json: bool)
     with open_pool(load_settings(), data) as pool:
         found = pool.query(_REFUSED, {"code": code, "count": count})
     _print([dict(zip(_REJECTED, row, strict=True)) for row in found], _REJECTED, as_json=as_json)
+
+
+def _told(message: Message, codec: Codec) -> dict[str, Any]:
+    """Return what may be shown of a message; of one that is no command only its outside."""
+    value = message.value or b""
+    shown = {
+        "offset": message.offset,
+        "lane": lane_of(message.key or b"")[0],
+        "size": len(value),
+        "sha256": hashlib.sha256(value).hexdigest(),
+    }
+    try:
+        decoded = codec.decode_command(message.value)
+    except UndecodableMessage as error:
+        return {**shown, "undecodable": error.code}
+    run_id, session_id, agent_id = subject(decoded)
+    named = {"run_id": run_id, "session_id": session_id, "agent_id": agent_id}
+    return {**shown, "operation": OPERATIONS[type(decoded)], **named}
 
 
 def _block(header: BlockHeader | None) -> dict[str, Any]:
