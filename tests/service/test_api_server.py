@@ -40,6 +40,11 @@ def test_the_port_is_free_again_afterwards() -> None:
         assert httpx2.get(f"{again.url}/livez").status_code == 200
 
 
+def test_small_answers_are_sent_at_once() -> None:
+    with ApiServer(create_app(MemoryReader(), Access()), ("127.0.0.1", 0)) as server:
+        assert server._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_a_taken_address_is_a_typed_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(Unavailable) as caught:
         ApiServer(create_app(MemoryReader(), Access()), taken.getsockname())

@@ -108,7 +108,10 @@ def _listen(address: tuple[str, int]) -> socket.socket:
     except OSError as error:
         reason = f"cannot listen on {address[0]}:{address[1]} ({error.strerror})"
         raise Unavailable(reason, code="address_unusable") from None
+    # Each connection inherits what is set here. asyncio sends without delay only where the protocol is named,
+    # which it is not here, and a small answer, or event, then waits 40 ms for the peer's acknowledgement.
+    server.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # Each connection inherits it; the server gives up a viewer, but not the bytes that wait for it.
+        # The server gives up a viewer, but not the bytes that wait for it.
         server.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _DEAD_PEER_MS)
     return server
