@@ -1,5 +1,5 @@
 """How fast the web page is with a run of 10,000 records, in a real Chromium."""
 
-from bench.page.measure import PageFigures, measure
+from bench.page.measure import PageFigures, Site, measure
 
-__all__ = ["PageFigures", "measure"]
+__all__ = ["PageFigures", "Site", "measure"]

@@ -65,6 +65,8 @@ class Relay:
                 except OSError:
                     client.close()
                     continue
+                for one in (client, server):
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with self._lock:
                     self._open |= {client, server}
                 for source, sink in ((client, server), (server, client)):
