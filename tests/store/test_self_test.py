@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,6 +27,27 @@ def test_a_journal_as_it_was_migrated_is_safe_and_left_alone(journal: ClientPool
     self_test(journal)
     assert tables(journal) == before
     assert journal.query("SELECT count() FROM journal") == [(0,)]
+
+
+@pytest.mark.parametrize("table", ["journal", "memory_events"])
+def test_a_table_of_another_engine_is_refused_before_anything_is_written(
+    altered: ClientPool, table: str
+) -> None:
+    altered.command(f"RENAME TABLE {table} TO aside")
+    altered.command(f"CREATE TABLE {table} (number UInt8) ENGINE = ReplacingMergeTree ORDER BY number")
+    with pytest.raises(UnsafeEngine, match=f"{table} is a ReplacingMergeTree: this release writes to one"):
+        self_test(altered)
+    altered.command(f"DROP TABLE {table} SYNC")
+    altered.command(f"RENAME TABLE aside TO {table}")
+
+
+@pytest.mark.parametrize("engine", ["ReplicatedMergeTree", "SharedMergeTree", "Distributed"])
+def test_a_replicated_journal_is_refused(engine: str) -> None:
+    pool = Mock(ClientPool)
+    pool.query.return_value = [("journal", engine)]
+    with pytest.raises(UnsafeEngine, match=engine):
+        self_test(pool)
+    pool.command.assert_not_called()
 
 
 @pytest.mark.guarantee("G5")
