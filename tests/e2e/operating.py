@@ -36,6 +36,7 @@ class Stranger:
     def __init__(self, world: World, *, compression: str = "none") -> None:
         self._topics = world.topics
         self._places: list[Place] = []
+        self.refused: list[str] = []
         self._producer = AnyProducer(
             {
                 "bootstrap.servers": world.kafka.bootstrap,
@@ -53,6 +54,7 @@ class Stranger:
         self._places.clear()
         self.queue(key, value, headers, partition=partition)
         self.flush()
+        assert not self.refused, self.refused
         (place,) = self._places
         return place
 
@@ -69,7 +71,9 @@ class Stranger:
         assert self._producer.flush(PATIENCE) == 0
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:
-        assert error is None, error
+        if error is not None:
+            self.refused.append(error.name())
+            return
         partition, offset = message.partition(), message.offset()
         assert partition is not None
         assert offset is not None

@@ -43,9 +43,14 @@ def test_too_few_partitions_fail_the_check_and_more_do_not(admin: Admin, topics:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("cleanup.policy", "compact"), ("max.message.bytes", "1048576"), ("retention.ms", "60000")],
+    [
+        ("cleanup.policy", "compact"),
+        ("compression.type", "producer"),
+        ("max.message.bytes", "1048576"),
+        ("retention.ms", "60000"),
+    ],
 )
-def test_a_setting_that_loses_messages_fails_the_check(
+def test_a_setting_that_loses_messages_or_bounds_none_fails_the_check(
     kafka_broker: Kafka, admin: Admin, topics: Topics, name: str, value: str
 ) -> None:
     spec = topics.commands

@@ -23,6 +23,11 @@ def test_messages_of_two_mebibytes_fit_everywhere() -> None:
     assert {spec.config["max.message.bytes"] for spec in Topics().all()} == {"2097152"}
 
 
+def test_what_workers_write_is_bounded_by_its_size_unpacked() -> None:
+    unpacked = {spec.name for spec in Topics().all() if spec.config["compression.type"] == "uncompressed"}
+    assert unpacked == {"runlane.commands", "runlane.deltas", "runlane.memory"}
+
+
 def test_prefix_and_partitions_are_settings() -> None:
     topics = Topics(prefix="test.", partitions=4)
     assert topics.commands.name == "test.commands"

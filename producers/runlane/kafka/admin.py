@@ -139,6 +139,7 @@ def _check_settings(spec: TopicSpec, found: Mapping[str, str]) -> None:
     retention = int(found["retention.ms"])
     faults = {
         "cleanup.policy": found["cleanup.policy"] != "delete",
+        "compression.type": not spec.compressed and found["compression.type"] != "uncompressed",
         "max.message.bytes": int(found["max.message.bytes"]) < spec.max_message_bytes,
         "retention.ms": retention != _FOREVER and retention < spec.retention_ms,
     }

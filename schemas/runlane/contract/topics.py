@@ -20,12 +20,17 @@ _SEGMENTS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic as it must be: each message is kept ``retention_ms``, and gone an eighth of that later."""
+    """A topic as it must be: each message is kept ``retention_ms``, and gone an eighth of that later.
+
+    Where whoever reads it does not trust who writes it, ``compressed`` is False: the broker unpacks a batch
+    and bounds what it unpacks to, so that none can fill a reader's memory.
+    """
 
     name: str
     partitions: int
     retention_ms: int
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    compressed: bool = True
 
     @property
     def config(self) -> dict[str, str]:
@@ -36,6 +41,7 @@ class TopicSpec:
         """
         return {
             "cleanup.policy": "delete",
+            "compression.type": "producer" if self.compressed else "uncompressed",
             "max.message.bytes": str(self.max_message_bytes),
             "message.timestamp.type": "LogAppendTime",
             "retention.ms": str(self.retention_ms),
@@ -57,7 +63,7 @@ class Topics:
     @property
     def commands(self) -> TopicSpec:
         """Key: lane. Workers and hosts write, owners read."""
-        return TopicSpec(f"{self.prefix}commands", self.partitions, 7 * _DAY)
+        return TopicSpec(f"{self.prefix}commands", self.partitions, 7 * _DAY, compressed=False)
 
     @property
     def outcomes(self) -> TopicSpec:
@@ -87,12 +93,12 @@ class Topics:
     @property
     def deltas(self) -> TopicSpec:
         """Key: lane. Workers write best effort, gateways read."""
-        return TopicSpec(f"{self.prefix}deltas", self.partitions, 10 * _MINUTE)
+        return TopicSpec(f"{self.prefix}deltas", self.partitions, 10 * _MINUTE, compressed=False)
 
     @property
     def memory(self) -> TopicSpec:
         """Key: run. Products write, the memory sink reads."""
-        return TopicSpec(f"{self.prefix}memory", self.partitions, 7 * _DAY)
+        return TopicSpec(f"{self.prefix}memory", self.partitions, 7 * _DAY, compressed=False)
 
     def all(self) -> tuple[TopicSpec, ...]:
         """Return every topic, in the order of the flow."""
