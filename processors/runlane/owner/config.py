@@ -20,11 +20,12 @@ class Bounds:
 
     ``not_after`` and ``max_execution`` are of the server's clock: how long a block may wait before it is
     inserted, and how long one insert may run. A chain's end read more than ``proof_age`` ago is read again
-    before a block is dated. ``batch_bytes``, ``pending_bytes`` and ``outbox_bytes`` bound each partition,
-    ``cache_bytes`` the owner.
+    before a block is dated. A read-back waits ``gather_seconds`` at most for other inserts to end.
+    ``batch_bytes``, ``pending_bytes`` and ``outbox_bytes`` bound each partition, ``cache_bytes`` the owner.
     """
 
     inserts_in_flight: int = 2
+    gather_seconds: float = 0.03
     batch_commands: int = 2_000
     batch_bytes: int = 4 * MIB
     batch_seconds: float = 0.05

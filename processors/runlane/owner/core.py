@@ -53,7 +53,7 @@ class Core:
             desk=Desk(codec, config.receipt_keys, decide),
             cache=LaneCache(bounds.cache_bytes, bounds.lane_bytes),
             eraser=Eraser(io, clock),
-            readbacks=ReadBacks(io, clock),
+            readbacks=ReadBacks(io, clock, bounds.gather_seconds),
         )
         self._linger = Linger(bounds, io, clock)
         self._watch = LogWatch(io, clock, self._log_seen)
@@ -107,6 +107,7 @@ class Core:
         now = self._shared.clock.monotonic()
         for chain in self._chains.values():
             chain.tick(now)
+        self._shared.readbacks.tick(now)
         self._shared.eraser.tick(now)
         self._linger.tick(now)
         self._watch.tick(now)
@@ -123,7 +124,8 @@ class Core:
         # While every slot is taken, it is an insert's end that lets a waiting block go on, not a time.
         full = self._inserting >= self._shared.bounds.inserts_in_flight
         times = [chain.wake_at(now, full=full) for chain in chains]
-        times += [self._shared.eraser.wake_at(), self._linger.wake_at(), self._watch.wake_at()]
+        helpers = (self._shared.readbacks, self._shared.eraser, self._linger, self._watch)
+        times += [helper.wake_at() for helper in helpers]
         if self._linger.seconds and not full:
             times += [chain.lingers_until(self._linger.seconds) for chain in chains]
         return min(times)
@@ -141,6 +143,8 @@ class Core:
             if done.task.kind is TaskKind.INSERT:
                 self._linger.inserted(done.result)
             done.task.then(done.result)
+        if done.task.kind is TaskKind.INSERT:
+            self._shared.readbacks.insert_ended(done.task)
 
     def _grant(self) -> None:
         """Give free slots to the blocks that wait longest."""
@@ -158,6 +162,7 @@ class Core:
             task = first.attempt(now)
             if task is not None:
                 self._inserting += 1
+                shared.readbacks.insert_began(task)
                 shared.io.submit(task)
 
     def _chain(self, partition: int) -> Chain:

@@ -50,8 +50,8 @@ DIGESTED_COLUMNS: Final = (
     "body",
 )
 """What a lane's digest covers of each of its rows, in this order."""
-ANALYSIS_COLUMNS: Final = ("tool", "model", "input_tokens", "output_tokens", "total_tokens")
-"""What follows from the body."""
+ANALYSIS_COLUMNS: Final = ("tool", "model", "input_tokens", "output_tokens", "total_tokens", "size")
+"""What follows from the body; ``size`` is its bytes, which the database would take longer to count."""
 COLUMNS: Final = HEAD_COLUMNS + DIGESTED_COLUMNS + ANALYSIS_COLUMNS
 """The columns of a row, but ``not_after``, which the writer sets at each insert."""
 
@@ -244,7 +244,9 @@ class RowBuilder:
         self._put(values, analysis)
 
     def _put(self, values: Row, analysis: Row) -> None:
-        self._rows.append((*self._head, *values, *analysis))
+        body: str = values[-1]
+        size = len(body) if body.isascii() else len(body.encode())
+        self._rows.append((*self._head, *values, *analysis, size))
 
 
 def _digest(texts: Sequence[str]) -> bytes:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _LOW: Final = "LowCardinality(String)"
 _TYPES: Final = {
-    **dict.fromkeys(("part", "partition", "generation", "row"), "UInt32"),
+    **dict.fromkeys(("part", "partition", "generation", "row", "size"), "UInt32"),
     **dict.fromkeys(("block", "lane_seq", "seq", "input_tokens", "output_tokens", "total_tokens"), "UInt64"),
     **dict.fromkeys(("time", "at", "position", "not_after"), "Int64"),
     **dict.fromkeys(("kind", "agent_id", "type", "status", "code", "tool", "model"), _LOW),

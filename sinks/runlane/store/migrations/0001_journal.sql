@@ -36,8 +36,8 @@ CREATE TABLE IF NOT EXISTS journal
     input_tokens   UInt64,
     output_tokens  UInt64,
     total_tokens   UInt64,
+    size           UInt32,
     not_after      Int64,
-    size           UInt32 MATERIALIZED length(body),
     INDEX of_run run_id TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX of_key event_key TYPE bloom_filter(0.01) GRANULARITY 1,
     INDEX of_seq seq TYPE minmax GRANULARITY 1,
@@ -63,7 +63,9 @@ SETTINGS
     -- A new part is one file, which makes a small insert a third faster.
     min_bytes_for_full_part_storage = 134217728,
     min_rows_for_full_part_storage = 10000000,
-    min_level_for_full_part_storage = 1;
+    min_level_for_full_part_storage = 1,
+    -- A merge costs as much as an insert; half as many leave a dozen small parts, which no read minds.
+    min_parts_to_merge_at_once = 10;
 
 -- The generation of each partition's chain, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS chains
