@@ -1,17 +1,20 @@
-"""``python -m bench.page.pictures DIR``: take the pictures of the page that the docs show."""
+"""``python -m bench.page.pictures DIR``: take the docs' pictures of the page, on a real gateway."""
 
 from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Literal
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
+from runlane.contract.delta import Delta
 from tests.page import scenes
-from tests.page.server import Server
+from tests.page.real import Real
+from tests.page.telling import tell
 from tests.page.world import Run, World
 
 ColorScheme = Literal["light", "dark"]
@@ -26,52 +29,59 @@ RUN: Final = "/runs/run_01KP7QW6RCJ5HD"
 PICTURES: Final[Sequence[tuple[str, str, ColorScheme, tuple[int, int], str]]] = (
     ("runs-light", "/", "light", WIDE, "j j"),
     ("runs-dark", "/", "dark", WIDE, "j j"),
+    ("session-light", "/?session=inc-2291&since=all", "light", WIDE, ""),
     ("run-light", RUN, "light", WIDE, "g x"),
     ("run-dark", RUN, "dark", WIDE, "g x"),
     ("run-narrow", RUN, "light", NARROW, "g x"),
+    ("inspector-light", RUN, "light", WIDE, "g x p"),
     ("conversation-light", f"{RUN}?view=conversation", "light", WIDE, ""),
     ("long-run-light", "/runs/run_long?record=6012", "light", WIDE, ""),
-    ("agents-light", "/agents", "light", WIDE, ""),
     ("keys-light", "/", "light", WIDE, "?"),
 )
 """Name, address, theme, size, and the keys that are pressed before."""
 
 
-def _settle(page: Page, world: World, root: Run) -> None:
-    page.wait_for_selector(".conn:has-text('Live'), .conn:has-text('Ended')", timeout=30_000)
-    world.delta(root, DRAFT)
-    page.wait_for_timeout(700)
-
-
 def take(folder: Path) -> None:
     """Write every picture to ``folder``."""
-    with sync_playwright() as playwright:
+    world = World()
+    scenes.crowd(world, every=5)
+    root = scenes.incident(world)
+    scenes.long_run(world)
+    with tempfile.TemporaryDirectory() as data, Real(Path(data)) as real, sync_playwright() as playwright:
+        real.run(tell(real.store, world))
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, path, scheme, size, keys in PICTURES:
-            _one(browser, folder / f"{name}.png", path, scheme=scheme, size=size, keys=keys)
+            _one(browser, real, root, folder / f"{name}.png", path, scheme=scheme, size=size, keys=keys)
         browser.close()
 
 
 def _one(
-    browser: Browser, target: Path, path: str, *, scheme: ColorScheme, size: tuple[int, int], keys: str
+    browser: Browser,
+    real: Real,
+    root: Run,
+    target: Path,
+    path: str,
+    *,
+    scheme: ColorScheme,
+    size: tuple[int, int],
+    keys: str,
 ) -> None:
-    world = World()
-    scenes.crowd(world)
-    root = scenes.incident(world)
-    scenes.long_run(world)
-    scenes.activity(world)
-    server = Server(world)
-    server.start()
     context = browser.new_context(viewport={"width": size[0], "height": size[1]}, color_scheme=scheme)
+    context.request.get(real.url + real.entrance())
     page = context.new_page()
-    page.goto(server.url + path)
-    _settle(page, world, root)
+    page.goto(real.url + path)
+    page.wait_for_selector(".conn:has-text('Live'), .conn:has-text('Ended')", timeout=30_000)
+    real.run(_write(real, root))
+    page.wait_for_timeout(700)
     for key in keys.split():
         page.keyboard.press(key)
     page.wait_for_timeout(300)
     page.screenshot(path=target)
     context.close()
-    server.stop()
+
+
+async def _write(real: Real, run: Run) -> None:
+    real.store.send_delta(Delta(run.id, "", "assistant", DRAFT), session_id="inc-2291")
 
 
 if __name__ == "__main__":

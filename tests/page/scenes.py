@@ -176,8 +176,8 @@ AGENTS = (
 )
 
 
-def crowd(world: World, many: int = 60) -> None:
-    """Runs of several agents over the last hour, in every state."""
+def crowd(world: World, many: int = 60, every: float = 55) -> None:
+    """Runs of several agents over the last hour, one ``every`` so many seconds, in every state."""
     for i in range(many):
         agent = AGENTS[i % len(AGENTS)]
         session = world.sessions.get(f"tkt-{88400 + i // 2}") or world.session(f"tkt-{88400 + i // 2}")
@@ -185,7 +185,7 @@ def crowd(world: World, many: int = 60) -> None:
             f"run_01KP7Q{i:03d}A0MV{i % 10}T",
             agent,
             session=session if i % 5 else None,
-            started_at=now() - timedelta(seconds=40 + i * 55),
+            started_at=now() - timedelta(seconds=40 + i * every),
         )
         s = Script(run)
         s.turn = "t1"

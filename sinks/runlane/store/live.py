@@ -28,7 +28,7 @@ SELECT
     run_id, any(lane), count(),
     sum(if(total_tokens > 0, total_tokens, input_tokens + output_tokens)),
     maxIf(lane_seq, type NOT IN {dull:Array(String)}),
-    maxIf(lane_seq, type NOT IN {dull:Array(String)} AND type != 'run_completed')
+    maxIf(lane_seq, type NOT IN {dull:Array(String)} AND type NOT IN ('run_completed', 'run_suspended'))
 FROM journal
 WHERE lane IN {lanes:Array(String)} AND kind = 'record' AND run_id IN {runs:Array(String)}
 GROUP BY run_id
@@ -44,7 +44,7 @@ WHERE lane IN {{lanes:Array(String)}} AND kind = 'record' AND lane_seq IN {{numb
 class RunFacts:
     """A run's number of records, the tokens that its `usage` records count, its last record worth telling.
 
-    ``spoken`` is the last one but for the run's end, as that of a completed run tells nothing.
+    ``spoken`` is the last one but for the run's end, which often tells nothing itself.
     """
 
     records: int

@@ -37,13 +37,16 @@ async def test_first_the_newest_runs_then_those_that_change(world: World) -> Non
     assert (ended["status"], ended["records"]) == ("completed", 6)
 
 
-async def test_a_completed_run_is_told_by_its_last_words(world: World) -> None:
+@pytest.mark.parametrize("status", ["completed", "suspended"])
+async def test_a_run_that_ended_well_is_told_by_what_it_did_before(world: World, status: str) -> None:
     await world.session()
     run = await begin(world)
-    await run.append("assistant_message", {"Message": "high water is at noon"})
+    await run.append("await_confirmation", {"Title": "Send it?"})
     world.publish()
     async with world.stream("/v1/runs/stream") as early:
         await early.until("sync")
+        if status == "suspended":
+            await run.suspend("s", b"{}")
         await end(run)
         world.publish()
         changed = data(await early.next())
@@ -51,7 +54,7 @@ async def test_a_completed_run_is_told_by_its_last_words(world: World) -> None:
         told = data((await late.until("run"))[-1])
 
     assert told == changed
-    assert (told["status"], told["last_activity"]["text"]) == ("completed", "high water is at noon")
+    assert (told["status"], told["last_activity"]["text"]) == (status, "confirmation: Send it?")
 
 
 async def test_a_run_that_starts_is_told_whole(world: World) -> None:

@@ -17,7 +17,7 @@ from runlane.client.sse import EventParser, ServerEvent
 from runlane.contract.activity import ActivityShare
 from runlane.contract.errors import RunNotFound
 from runlane.contract.ids import run_lane
-from runlane.contract.payloads import RUN_COMPLETED
+from runlane.contract.payloads import RUN_COMPLETED, RUN_SUSPENDED
 from runlane.contract.reader import SessionScope
 from runlane.contract.values import CommittedRecord, RunMeta
 from runlane.gateway import Access, Activity, Caps, Live, Page, Parts, Role, TicketBook, Token, create_app
@@ -86,7 +86,7 @@ class MemoryHistory:
         for run in runs:
             records = self._store.lanes.run_history(run.run_id)
             told = [one for one in records if one.type not in dull]
-            spoken = [one for one in told if one.type != RUN_COMPLETED]
+            spoken = [one for one in told if one.type not in {RUN_COMPLETED, RUN_SUSPENDED}]
             last = (one[-1] if one else None for one in (told, spoken))
             found[run.run_id] = RunFacts(len(records), sum(map(tokens_of, records)), *last)
         return found

@@ -29,6 +29,7 @@ DULL_TYPES: Final = (
     "usage",
 )
 """Records that say nothing about what a run is doing."""
+_ENDS: Final = (RUN_COMPLETED, RUN_SUSPENDED)
 _MAX_WORDS: Final = 200
 _STATUSES: Final = {
     "success": RunStatus.COMPLETED,
@@ -131,8 +132,8 @@ def activity_of(record: CommittedRecord) -> Activity | None:
         return None
     say = _WORDS.get(record.type)
     words = say(_payload(record)) if say else ""
-    if record.type == RUN_COMPLETED and not words:
-        # Its state says that all went well; what the run said before tells more.
+    if record.type in _ENDS and not words:
+        # The run's state says that it has ended; what it did or asked for before tells more.
         return None
     return Activity(record.type, " ".join(words[: 4 * _MAX_WORDS].split())[:_MAX_WORDS], record.timestamp)
 
