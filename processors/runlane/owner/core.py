@@ -15,6 +15,7 @@ from runlane.owner.batch import Decide, Desk
 from runlane.owner.cache import LaneCache
 from runlane.owner.chain import Chain, Phase
 from runlane.owner.config import OwnerConfig
+from runlane.owner.durations import Durations
 from runlane.owner.erase import Eraser
 from runlane.owner.linger import Linger
 from runlane.owner.ports import ClockPort, IdsPort
@@ -64,6 +65,11 @@ class Core:
     def stats(self) -> Stats:
         """Counts since the start."""
         return self._shared.stats
+
+    @property
+    def commit_seconds(self) -> Durations:
+        """How long blocks took from their first command to their commit."""
+        return self._shared.commit_seconds
 
     @property
     def eraser(self) -> Eraser:

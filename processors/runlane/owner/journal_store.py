@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry
+from runlane.owner.durations import Durations
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainReader, ChainTip, OutboxPage
 from runlane.store.engine import ClientPool
@@ -17,13 +19,17 @@ from runlane.store.writer import BlockWriter
 
 
 class JournalStore:
-    """The journal of one database. ``max_execution`` is that of the owner's bounds."""
+    """The journal of one database. ``max_execution`` is that of the owner's bounds.
+
+    ``insert_seconds`` counts how long each insert took, whatever became of it.
+    """
 
     def __init__(self, pool: ClientPool, journal_id: str, *, max_execution: float) -> None:
         self._writer = BlockWriter(pool, journal_id, max_execution_time=int(max_execution))
         self._chains = ChainReader(pool)
         self._lanes = LaneReader(pool)
         self._eraser = Eraser(pool)
+        self.insert_seconds = Durations()
 
     def end(self, partition: int) -> ChainEnd:
         """As ``StorePort.end``."""
@@ -31,7 +37,11 @@ class JournalStore:
 
     def insert(self, block: SealedBlock, not_after: datetime) -> InsertReport:
         """As ``StorePort.insert``."""
-        return self._writer.report(block, not_after)
+        begun = time.monotonic()
+        try:
+            return self._writer.report(block, not_after)
+        finally:
+            self.insert_seconds.add(time.monotonic() - begun)
 
     def tips(self, floors: Mapping[int, int]) -> Mapping[int, ChainTip]:
         """As ``StorePort.tips``."""

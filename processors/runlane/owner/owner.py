@@ -13,6 +13,7 @@ from runlane.contract.decide import decide
 from runlane.owner.chain import Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
+from runlane.owner.durations import Durations
 from runlane.owner.erase import Eraser
 from runlane.owner.loop import Loop
 from runlane.owner.ports import Ports
@@ -91,6 +92,11 @@ class Owner:
     def stats(self) -> Stats:
         """Counts since the start, for metrics; read from any thread."""
         return self._loop.core.stats
+
+    @property
+    def commit_seconds(self) -> Durations:
+        """How long blocks took from their first command to their commit; read from any thread."""
+        return self._loop.core.commit_seconds
 
     @property
     def erases(self) -> Eraser:

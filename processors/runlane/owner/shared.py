@@ -8,6 +8,7 @@ from runlane.contract.codec import Codec
 from runlane.owner.batch import Desk
 from runlane.owner.cache import LaneCache
 from runlane.owner.config import Bounds, OwnerConfig
+from runlane.owner.durations import Durations
 from runlane.owner.erase import Eraser
 from runlane.owner.ports import ClockPort, IdsPort
 from runlane.owner.readback import ReadBacks
@@ -43,6 +44,7 @@ class Shared:
     eraser: Eraser
     readbacks: ReadBacks
     stats: Stats = field(default_factory=Stats)
+    commit_seconds: Durations = field(default_factory=Durations)
 
     @property
     def bounds(self) -> Bounds:

@@ -126,6 +126,7 @@ class Tenure:
     def committed(self, block: SealedBlock) -> None:
         """A block is in the journal: only now is anything of it sent (G1, G6)."""
         shared, header = self._shared, block.header
+        shared.commit_seconds.add(shared.clock.monotonic() - self.writer.since)
         shared.stats.commands += header.commands
         shared.stats.records += header.records
         shared.stats.refused += sum(answer.code != "" for answer, _ in block.draft.commands)

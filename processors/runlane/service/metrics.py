@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Final
 
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.registry import Collector
 
 from runlane.owner.chain import Phase
+from runlane.owner.durations import BOUNDS, Durations
 from runlane.owner.owner import Owner
 from runlane.owner.shared import Stats
 from runlane.store.stops import StopKind
@@ -32,16 +36,32 @@ assert {field.name for field in fields(Stats)} == set(COUNTERS)
 
 
 class OwnerCollector(Collector):
-    """Reads an owner's counts whenever they are asked for."""
+    """Reads an owner's counts whenever they are asked for, and those of its store and its log."""
 
-    def __init__(self, owner: Owner) -> None:
+    def __init__(
+        self, owner: Owner, *, insert_seconds: Durations, read_errors: Callable[[], Mapping[str, int]]
+    ) -> None:
         self._owner = owner
+        self._insert_seconds = insert_seconds
+        self._read_errors = read_errors
 
     def collect(self) -> Iterable[Metric]:
         """Yield every metric."""
         owner = self._owner
         for name, text in COUNTERS.items():
             yield CounterMetricFamily(f"runlane_{name}", text, value=getattr(owner.stats, name))
+        yield _histogram(
+            "runlane_commit_seconds",
+            "From a block's first command to its commit, read back.",
+            owner.commit_seconds,
+        )
+        yield _histogram("runlane_insert_seconds", "One INSERT of a block.", self._insert_seconds)
+        errors = CounterMetricFamily(
+            "runlane_read_errors", "Errors of Kafka that the reader goes on after.", labels=["error"]
+        )
+        for name, count in self._read_errors().items():
+            errors.add_metric([name], count)
+        yield errors
         yield GaugeMetricFamily(
             "runlane_cached_bytes", "Accounted memory of the lanes in the cache.", value=owner.cached_bytes
         )
@@ -73,9 +93,7 @@ class OwnerCollector(Collector):
         yield stops
 
 
-def owner_registry(owner: Owner) -> CollectorRegistry:
-    """Return a registry with the owner's metrics and those of its process."""
-    registry = CollectorRegistry()
-    registry.register(OwnerCollector(owner))
-    ProcessCollector(registry=registry)
-    return registry
+def _histogram(name: str, text: str, durations: Durations) -> HistogramMetricFamily:
+    counts, total = durations.read()
+    bounds = [*map(str, BOUNDS), "+Inf"]
+    return HistogramMetricFamily(name, text, buckets=list(zip(bounds, counts, strict=True)), sum_value=total)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from prometheus_client import CollectorRegistry
+from prometheus_client.process_collector import ProcessCollector
 
 from runlane.contract.codec import Codec
 from runlane.contract.errors import RunlaneError
@@ -18,6 +20,7 @@ from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import Ports
 from runlane.service.health import Progress, Pulse
+from runlane.service.metrics import OwnerCollector
 from runlane.service.role_thread import RoleThread
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool
@@ -39,12 +42,13 @@ class OwnerParts:
     codec: Codec
     log: LogId | None = None
 
-    def ports(self) -> tuple[Ports, KafkaLog]:
+    def open_log(self) -> KafkaLog:
         """Connect to the log; whoever calls closes it."""
-        log = KafkaLog(self.kafka, topics=self.topics, group=self.group, log=self.log)
-        execution = self.config.bounds.max_execution
-        store = JournalStore(self.pool, self.journal_id, max_execution=execution)
-        return Ports(log, store, SystemClock(), SystemIds()), log
+        return KafkaLog(self.kafka, topics=self.topics, group=self.group, log=self.log)
+
+    def store(self) -> JournalStore:
+        """Return the journal's port."""
+        return JournalStore(self.pool, self.journal_id, max_execution=self.config.bounds.max_execution)
 
 
 class OwnerThread(RoleThread):
@@ -53,10 +57,14 @@ class OwnerThread(RoleThread):
     name = "owner"
 
     def __init__(self, parts: OwnerParts) -> None:
-        ports, log = parts.ports()
+        log, store = parts.open_log(), parts.store()
         self._pool = parts.pool
         self._blocks_found = 0
+        ports = Ports(log, store, SystemClock(), SystemIds())
         self.owner = Owner(parts.config, ports, codec=parts.codec)
+        self._collector = OwnerCollector(
+            self.owner, insert_seconds=store.insert_seconds, read_errors=lambda: log.read_errors
+        )
         self.progress = Progress(self._pulse)
         super().__init__(self.owner, log)
 
@@ -64,6 +72,13 @@ class OwnerThread(RoleThread):
     def open_partitions(self) -> int:
         """How many partitions are decided now."""
         return list(self.owner.phases().values()).count(Phase.OPEN)
+
+    def registry(self) -> CollectorRegistry:
+        """Return a registry with the owner's metrics and those of its process."""
+        registry = CollectorRegistry()
+        registry.register(self._collector)
+        ProcessCollector(registry=registry)
+        return registry
 
     def accompany(self) -> None:
         """Fill the derived table after new blocks."""

@@ -5,7 +5,7 @@ A consumer that one thread polls, a producer, and an inspector for whoever check
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -42,6 +42,11 @@ class TopicLog:
         self._consumer = Consumer(config, group=group, fetch_wait_ms=fetch_wait_ms)
         self._refusal: KafkaNotPermitted | None = None
         self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
+
+    @property
+    def read_errors(self) -> Mapping[str, int]:
+        """How often the reader went on after which of Kafka's errors; any thread."""
+        return dict(self._consumer.errors)
 
     def begin(
         self, assigned: Callable[[Sequence[int]], None], revoked: Callable[[Sequence[int], bool], None]

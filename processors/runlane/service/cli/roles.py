@@ -17,7 +17,6 @@ from runlane.service.exits import Exit
 from runlane.service.gateway_parts import GatewayParts, serve_gateway
 from runlane.service.journal import open_pool
 from runlane.service.logs import configure_logs
-from runlane.service.metrics import owner_registry
 from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.service.probes import ProbeServer
 from runlane.service.settings import Settings, load_settings, parse_listen
@@ -42,7 +41,7 @@ def owner_command() -> int:
             made = owner_parts(settings, pool)
             self_test(pool)
             thread = parts.enter_context(OwnerThread(made))
-            registry, ready = owner_registry(thread.owner), thread.progress.faults
+            registry, ready = thread.registry(), thread.progress.faults
             address = parse_listen(settings.metrics_listen)
             probes = parts.enter_context(ProbeServer(address, registry, ready=ready))
             log.info("owner runs", metrics_port=probes.port, journal=made.journal_id, group=settings.group)
