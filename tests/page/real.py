@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
+from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -13,10 +14,12 @@ from typing import Any, Self, TypeVar
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from runlane.client import RunStore
+from runlane.contract.activity import ActivityShare, share_message
+from runlane.contract.topics import Topics
 from runlane.contract.values import CommittedRecord
 from runlane.gateway import ENTRANCE, Access, Page, Parts, Role, TicketBook, Token, create_app
 from runlane.gateway.auth import LOOPBACK_HOSTS
-from runlane.kafka import KafkaConfig
+from runlane.kafka import KafkaConfig, Producer
 from runlane.service.api_server import ApiServer
 from runlane.service.embedded.folder import DataFolder
 from runlane.service.embedded.stack import EmbeddedStack
@@ -74,7 +77,7 @@ class Real:
         """Do something as a worker does, and wait for it."""
         return self.begin(work).result(100)
 
-    def begin(self, work: Coroutine[Any, Any, Result]) -> Any:
+    def begin(self, work: Coroutine[Any, Any, Result]) -> Future[Result]:
         """Do something as a worker does, meanwhile."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
@@ -111,6 +114,15 @@ class Real:
                     return found
 
         return self.run(read())
+
+    def publish(self, share: ActivityShare) -> None:
+        """Tell of an agent as a feed does."""
+        message = share_message(share)
+        with Producer(KafkaConfig(self.stack.connection.kafka)) as producer:
+            producer.produce(
+                Topics().activity.name, message.body, key=message.key, headers=list(message.headers)
+            )
+            assert producer.drain(10)
 
     def serve(self, page: Page, *, policy: bool) -> ApiServer:
         """Another gateway over the same journal, open to this machine, with another page."""

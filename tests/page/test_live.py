@@ -1,4 +1,7 @@
-"""A run that is watched live: every record once, in order, whatever happens to the connection."""
+"""A run that is watched live, and the faults of a server that only a scripted one has.
+
+Cuts in the middle of a run are made on the real gateway: `test_real_gateway.py`.
+"""
 
 from __future__ import annotations
 
@@ -66,21 +69,6 @@ def test_records_appear_as_they_are_committed(run: Run, open_tab: OpenTab) -> No
     expect(page.locator(".title .st")).to_have_text("Completed")
     expect(page.locator(".conn")).to_have_text(re.compile(r"Ended \d\d:\d\d:\d\d"))
     expect(page.locator(".follow")).to_be_hidden()
-
-
-def test_a_cut_in_the_middle_loses_and_doubles_nothing(run: Run, server: Server, open_tab: OpenTab) -> None:
-    page = open_tab(RUN).page
-    expect(page.locator(".conn")).to_have_text("Live")
-    work(run, 20, 0.01)
-    for _ in range(2):
-        server.stop()
-        expect(page.locator(".conn")).to_have_text(re.compile("Reconnecting, try"))
-        work(run, 20)
-        server.start()
-        work(run, 20, 0.01)
-        expect(page.locator(".conn")).to_have_text("Live")
-    expect(page.locator("dd", has_text=re.compile(f"^{len(run.records)}$"))).to_be_visible()
-    assert records(page) == run.records
 
 
 def test_timers_stop_while_the_truth_is_unknown(run: Run, server: Server, open_tab: OpenTab) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from playwright.sync_api import Response, expect
 
 from runlane.client import RunStore
+from runlane.contract.activity import ActivityShare, window_start
 from runlane.contract.http_models import RecordBody
 from runlane.gateway.page import CONTENT_SECURITY_POLICY
 from tests.page import scenes
@@ -161,6 +163,20 @@ def test_the_list_tells_the_real_runs_and_follows_a_purge(told: Real, open_real:
     told.run(told.store.purge_session("doomed"))
     expect(row.locator(".c-st")).to_have_text("purged")
     expect(page.locator("main")).not_to_contain_text("private words")
+
+
+def test_what_a_feed_tells_of_agents_stands_above_the_runs(real: Real, open_real: OpenTab) -> None:
+    now = window_start(datetime.now(UTC))
+    share = ActivityShare("busy-agent", 0, now, revision=1, starts=2, running=2, tokens=700, tool_calls=1)
+    real.publish(share)
+    page = open_real("/").page
+    settle(page)
+    row = page.locator(".agents tr", has_text="busy-agent")
+    expect(row.locator("td")).to_have_text(["2", "2", "0", "0", "700", "1", ""])
+    real.publish(replace(share, revision=2, running=1, failures=1))
+    expect(row.locator("td")).to_have_text(["1", "2", "0", "1", "700", "1", ""])
+    real.publish(replace(share, partition=1, running=4))
+    expect(row.locator("td")).to_have_text(["5", "4", "0", "1", "1.4k", "2", ""])
 
 
 def test_the_page_comes_with_the_headers_that_it_is_tested_with(real: Real, open_real: OpenTab) -> None:

@@ -53,6 +53,7 @@ export class ListView {
   close() {
     left.ids = this.runs.shown.map((run) => run.run_id);
     left.search = searchOf(this.runs.filters);
+    clearTimeout(this.typing);
     this.runs.close();
     this.agents.close();
     this.grid?.close();
