@@ -69,6 +69,10 @@ class Process:
         self._process.stdout.close()
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def output(self) -> str:
         return "\n".join(self.lines)
 

@@ -15,7 +15,7 @@ from runlane.contract.topics import Topics
 from runlane.feed.order import NOTHING
 from runlane.kafka import Consumer, GroupSettings, KafkaConfig, Partition, Producer
 
-_SETTLE_SECONDS: Final = 30.0
+_SETTLE_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.05
 _LINGER_MS: Final = 2.0

@@ -5,6 +5,7 @@ It does no more than that. Partitions are read as they come; what is made of the
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, Protocol, cast
@@ -23,6 +24,10 @@ _COMMIT_SECONDS: Final = 1.0
 _HEARTBEAT_SECONDS: Final = 1.0
 _SESSION_SECONDS: Final = 10.0
 _REBALANCE_SECONDS: Final = 30.0
+
+
+_LOG: Final = logging.getLogger("faust.feed")
+"""A part of Faust says what it does in the name of its module, which is ours here."""
 
 
 class FaustMessage(Protocol):
@@ -48,6 +53,8 @@ OnEvent = Callable[[FaustEvent], Awaitable[None]]
 
 
 class _QuickThread(AIOKafkaConsumerThread):
+    logger = _LOG
+
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
         # Faust asks for 1,500 ms; the embedded broker lets a fetch wait that long though something came.
@@ -56,6 +63,8 @@ class _QuickThread(AIOKafkaConsumerThread):
 
 
 class _QuickConsumer(Consumer):
+    logger = _LOG
+
     def _new_consumer_thread(self) -> AIOKafkaConsumerThread:
         beacon: Any = cast("Any", self).beacon
         return _QuickThread(self, loop=self.loop, beacon=beacon)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from runlane.contract.codec import Codec
@@ -22,8 +23,11 @@ from runlane.kafka import KafkaConfig
 
 _BATCH: Final = 500
 _QUEUED: Final = 2_000
+_MOST_HELD: Final = 10_000
+_TELL_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 1.0
 _REST_SECONDS: Final = 20.0
+_LEAVE_SECONDS: Final = 10.0
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 5.0
 _log = logging.getLogger(__name__)
@@ -96,7 +100,14 @@ class Feed:
         try:
             await self._work()
         finally:
-            await self._app.stop()
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """Leave the group; without a broker Faust would wait for ever."""
+        try:
+            await asyncio.wait_for(self._app.stop(), _LEAVE_SECONDS)
+        except TimeoutError:
+            _log.warning("the feed could not leave its group, which will miss it soon")
 
     async def _work(self) -> None:
         """Work until told to end, or until a part of it ends by itself."""
@@ -111,44 +122,74 @@ class Feed:
                 raise result
 
     async def _take_all(self) -> None:
+        """Deliver events at once, tell of windows once a second, and let the offsets pass what was told."""
+        held: list[FaustEvent] = []
+        clock = asyncio.get_running_loop().time
+        told = clock()
         while not self._ending.is_set():
-            try:
-                first = await asyncio.wait_for(self._queue.get(), _LOOK_SECONDS)
-            except TimeoutError:
-                continue
-            batch = [first]
-            while len(batch) < _BATCH and not self._queue.empty():
-                batch.append(self._queue.get_nowait())
-            await self._take(batch)
+            batch = await self._batch()
+            held += batch
+            due = bool(held) and (len(held) >= _MOST_HELD or clock() - told >= _TELL_SECONDS)
+            if batch or due:
+                await self._deliver_surely(batch, held, tell=due)
+            if due and not self._ending.is_set():
+                self._acknowledge(held)
+                held, told = [], clock()
+        if not self._feeds:
+            return
+        with contextlib.suppress(TemporaryError):
+            await self._do(self._deliver, (), tell=True)
+            self._acknowledge(event for event in held if event.message.offset < self._next(event))
 
-    async def _take(self, batch: Sequence[FaustEvent]) -> None:
-        """Deliver what follows from a batch, however long that takes, then let the offsets pass it."""
-        pause = _FIRST_PAUSE
+    async def _batch(self) -> Sequence[FaustEvent]:
+        try:
+            batch = [await asyncio.wait_for(self._queue.get(), _TELL_SECONDS)]
+        except TimeoutError:
+            return ()
+        while len(batch) < _BATCH and not self._queue.empty():
+            batch.append(self._queue.get_nowait())
+        return batch
+
+    async def _deliver_surely(
+        self, batch: Sequence[FaustEvent], held: Sequence[FaustEvent], *, tell: bool
+    ) -> None:
+        """Deliver what follows from a batch, however long that takes; after a failure all that is held."""
+        events, pause = batch, _FIRST_PAUSE
         while not self._ending.is_set():
-            generation = self._app.consumer_generation_id
-            ours = [event for event in batch if event.message.generation_id == generation]
             try:
-                await self._do(self._deliver, ours)
+                await self._do(self._deliver, [event for event in events if self._ours(event)], tell=tell)
             except TemporaryError as error:
                 _log.warning("the feed tries again: %s", error.code)
-                self._feeds = {}
+                self._feeds, events = {}, held
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._ending.wait(), pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                # After a rebalance another feed may own them; whoever does reads them once more.
-                if generation == self._app.consumer_generation_id:
-                    for event in ours:
-                        event.ack()
                 return
 
-    def _deliver(self, events: Iterable[FaustEvent]) -> None:
+    def _acknowledge(self, events: Iterable[FaustEvent]) -> None:
+        """Let the group's offsets pass; after a rebalance whoever owns the rest reads it once more."""
+        for event in events:
+            if self._ours(event):
+                event.ack()
+
+    def _ours(self, event: FaustEvent) -> bool:
+        return bool(event.message.generation_id == self._app.consumer_generation_id)
+
+    def _next(self, event: FaustEvent) -> int:
+        feed = self._feeds.get(event.message.partition)
+        return 0 if feed is None else feed.next_offset
+
+    def _deliver(self, events: Iterable[FaustEvent], *, tell: bool) -> None:
         by_partition: dict[int, list[Received]] = {}
         for event in events:
             message = event.message
             by_partition.setdefault(message.partition, []).append(self._received(message))
         for partition, messages in by_partition.items():
             self._feed(partition, messages[0].offset).take(messages)
+        if tell:
+            for feed in self._feeds.values():
+                feed.tell()
         self._out.settle()
 
     def _received(self, message: Any) -> Received:
@@ -225,5 +266,6 @@ class Feed:
     async def _assigned(self, *_: Any, **__: Any) -> None:
         self._feeds = {}
 
-    async def _do(self, work: Callable[..., T], *arguments: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work, *arguments)
+    async def _do(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        call = partial(work, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._worker, call)

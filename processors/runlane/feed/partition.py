@@ -104,7 +104,6 @@ class PartitionFeed:
         order = self._order
         if order is not None and order.full:
             order.forget(self.history.sent_block(self.place.partition, order.newest))
-        self._tell()
 
     def recover(self, first: int, last: int) -> Order:
         """Begin anew: hand on all records of the blocks ``first`` to ``last`` as the journal has them.
@@ -118,8 +117,13 @@ class PartitionFeed:
         for page in self.history.records(partition, first, last):
             for record in page:
                 self._hand_on(record)
-            self._tell()
+            self.tell()
         return self._order
+
+    def tell(self) -> None:
+        """Tell of the windows that changed since the last time."""
+        for share in self._fold.news():
+            self._share(share)
 
     def rest(self, now: datetime) -> None:
         """Tell of runs that go on though nothing is committed; only when the topic was read to its end."""
@@ -182,10 +186,6 @@ class PartitionFeed:
         for event in events:
             self.counts.events += 1
             self.outlet.event(event)
-
-    def _tell(self) -> None:
-        for share in self._fold.news():
-            self._share(share)
 
     def _share(self, share: ActivityShare) -> None:
         self.counts.shares += 1

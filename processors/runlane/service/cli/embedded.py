@@ -17,6 +17,7 @@ import structlog
 from runlane.client import RunStore
 from runlane.service.cli.output import json_option, note, print_json, print_table
 from runlane.service.demo import Proof, Step, prove, scripted_session
+from runlane.service.embedded.feed_process import feed_installed
 from runlane.service.embedded.folder import CONNECTION_FILE, DataFolder
 from runlane.service.embedded.stack import EmbeddedStack
 from runlane.service.embedded.telling import Telling, new_names, whole_second
@@ -60,7 +61,7 @@ def up_command(*, demo: bool, data: Path, port: int) -> int:
         with stoppable(), ExitStack() as parts:
             note(f"starting in {data.absolute()} …")
             folder = parts.enter_context(DataFolder(data))
-            stack = parts.enter_context(EmbeddedStack(folder, port=port))
+            stack = parts.enter_context(EmbeddedStack(folder, port=port, feed=feed_installed()))
             _say_where(stack, folder)
             log.info("stack runs", api=stack.connection.api, kafka=stack.connection.kafka)
             if demo:
@@ -154,6 +155,8 @@ def _say_where(stack: EmbeddedStack, folder: DataFolder) -> None:
     note(f"broker       {running.kafka}")
     note(f"ClickHouse   {running.clickhouse} (user default, read only)")
     note(f"connection   {folder.connection_file}")
+    if not feed_installed():
+        note("no feed      stream events and activity need `pip install 'runlane[faust]'`")
     note("Ctrl-C ends it.")
 
 

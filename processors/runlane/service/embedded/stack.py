@@ -1,4 +1,4 @@
-"""All parts in one process: broker, engine, owner, memory sink, read API, ClickHouse endpoint."""
+"""All parts in one process: broker, engine, owner, memory sink, read API, endpoint; the feed beside it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from runlane.gateway import ENTRANCE, Access, Role, TicketBook, Token
 from runlane.gateway.auth import LOOPBACK_HOSTS
 from runlane.kafka import EmbeddedBroker, GroupSettings, KafkaConfig
 from runlane.owner.config import OwnerConfig
+from runlane.service.embedded.feed_process import FeedProcess
 from runlane.service.embedded.folder import ENGINE_FOLDER, DataFolder, Secrets
 from runlane.service.gateway_parts import GatewayParts, serve_gateway
+from runlane.service.journal import endpoint_dsn
 from runlane.service.memory_thread import MemoryParts, MemoryThread
 from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.store.block import LogId
@@ -39,19 +41,22 @@ ADOPTS: Final = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind
 class EmbeddedStack:
     """The running stack of a data folder: ``with EmbeddedStack(folder) as stack: stack.connection.api``.
 
-    ``port`` is that of the read API; 0 takes a free one. Raises ``Unavailable`` when a part does not start,
-    ``SchemaDrift`` and ``UnsafeEngine`` when the folder's journal must not be used.
+    ``port`` is that of the read API; 0 takes a free one. ``feed`` starts a feed too, which may come up later.
+    Raises ``Unavailable`` when a part does not start, ``SchemaDrift`` and ``UnsafeEngine`` when the folder's
+    journal must not be used.
     """
 
-    def __init__(self, folder: DataFolder, *, port: int = 0) -> None:
+    def __init__(self, folder: DataFolder, *, port: int = 0, feed: bool = False) -> None:
         self._folder = folder
         self._port = port
+        self._feeds = feed
         self._topics = Topics(partitions=EMBEDDED_PARTITIONS)
         self._links = TicketBook[str](seconds=_LINK_SECONDS)
         self._parts = ExitStack()
         self.pool: ClientPool
         self.owner: OwnerThread
         self.memory: MemoryThread
+        self.feed: FeedProcess | None = None
         self.connection: Connection
 
     def __enter__(self) -> Self:
@@ -113,6 +118,9 @@ class EmbeddedStack:
             host_key=host_key,
         )
         self.connection.save(self._folder.connection_file)
+        if self._feeds:
+            settings = {"KAFKA": broker.bootstrap, "CLICKHOUSE": endpoint_dsn(self.connection)}
+            self.feed = parts.enter_context(FeedProcess(settings))
 
     def _endpoint(self, keys: Secrets) -> Endpoint:
         path = str(self._folder.path / ENGINE_FOLDER)
@@ -146,4 +154,5 @@ class EmbeddedStack:
         )
 
     async def _ready(self) -> Mapping[str, str]:
-        return {**self.owner.progress.faults(), **self.memory.faults()}
+        faults = {**self.owner.progress.faults(), **self.memory.faults()}
+        return faults if self.feed is None else {**faults, **self.feed.faults()}
