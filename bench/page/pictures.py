@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from playwright.sync_api import Browser, sync_playwright
 
+from runlane.contract.activity import ActivityFold
 from runlane.contract.delta import Delta
 from tests.page import scenes
 from tests.page.real import Real
@@ -49,10 +50,21 @@ def take(folder: Path) -> None:
     scenes.long_run(world)
     with tempfile.TemporaryDirectory() as data, Real(Path(data)) as real, sync_playwright() as playwright:
         real.run(tell(real.store, world))
+        _count(real, world)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, path, scheme, size, keys in PICTURES:
             _one(browser, real, root, folder / f"{name}.png", path, scheme=scheme, size=size, keys=keys)
         browser.close()
+
+
+def _count(real: Real, world: World) -> None:
+    """Tell of the agents what a feed makes of these records."""
+    fold = ActivityFold(0)
+    records = [record for run_id in world.runs for record in real.records(run_id)]
+    for record in sorted(records, key=lambda one: one.committed_at):
+        fold.take(record)
+    for share in fold.news():
+        real.publish(share)
 
 
 def _one(
