@@ -15,7 +15,7 @@ from runlane.contract.errors import (
     TopicMismatch,
     Unavailable,
 )
-from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, KafkaConfig, Partition, Producer
+from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, KafkaConfig, Partition, Producer, failures
 from runlane.kafka import consumer as consumer_module
 from runlane.kafka.failures import Standing, to_error
 
@@ -67,6 +67,22 @@ def test_who_is_refused_is_told_so_when_nobody_answers() -> None:
     assert standing.judge(other) is other
     assert standing.refused_for(60) is None
     assert isinstance(standing.refused_for(0), KafkaNotPermitted)
+
+
+def test_a_refusal_that_is_not_repeated_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(failures.time, "monotonic", lambda: now[0])
+    standing, silent = Standing(), Unavailable("too long")
+    standing.hear(KafkaError(KafkaError._AUTHENTICATION))
+    now[0] = 120.0
+    assert standing.refused_for(10) is None
+    assert standing.judge(silent) is silent
+    for _ in range(5):
+        standing.hear(KafkaError(KafkaError._AUTHENTICATION))
+        assert standing.refused_for(10) is None
+        now[0] += 2.0
+    standing.hear(KafkaError(KafkaError._AUTHENTICATION))
+    assert isinstance(standing.refused_for(10), KafkaNotPermitted)
 
 
 @pytest.mark.parametrize("code", [KafkaError._TRANSPORT, KafkaError._RESOLVE])
@@ -127,8 +143,8 @@ def test_a_reader_without_a_group_needs_no_group(config: KafkaConfig) -> None:
         assert not consumer.errors
 
 
-def test_a_reader_that_is_refused_for_long_ends(config: KafkaConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Consumer(config) as consumer:
+def test_a_reader_that_is_refused_for_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    with EmbeddedBroker({}) as broker, Consumer(KafkaConfig(broker.bootstrap)) as consumer:
         consumer._on_error(KafkaError(KafkaError._AUTHENTICATION))
         assert consumer.poll(1, 0).messages == ()
         monkeypatch.setattr(consumer_module, "_REFUSED_SECONDS", 0.0)

@@ -54,6 +54,7 @@ class Admin:
             topics: Mapping[str, Any] = self._client.list_topics(timeout=self._timeout).topics
         except KafkaException as error:
             raise self._judged(to_error(error, "listing topics")) from error
+        self._standing.clear()
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def create_topics(

@@ -38,6 +38,8 @@ _REFUSED: Final = frozenset(
         KafkaError._AUTHENTICATION,  # noqa: SLF001
     }
 )
+_REPEAT_SECONDS: Final = 5.0
+"""A client tries to connect again after two seconds at most; a refusal that is older is over."""
 _AWAY: Final = frozenset({KafkaError._TRANSPORT, KafkaError._RESOLVE, KafkaError._SSL})  # noqa: SLF001
 
 _MEANINGS: Final = {KafkaError.UNKNOWN_MEMBER_ID: "the group has members, and this is not one of them"}
@@ -80,18 +82,22 @@ def to_error(error: KafkaError | KafkaException | None, doing: str, *, topic: st
 class Standing:
     """Whether the brokers take our user, as a client's ``error_cb`` hears it.
 
-    A refused user is told to no call: what it asks for times out as if no broker was there.
+    A refused user is told to no call: what it asks for times out as if no broker was there. A refusal counts
+    as long as it is repeated, which each attempt to connect does.
     """
 
     def __init__(self) -> None:
         self._refusal: RunlaneError | None = None
         self._since = 0.0
+        self._last = 0.0
 
     def hear(self, error: KafkaError) -> None:
         """Take what the library says of a broker."""
         if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
-            if self._refusal is None:
-                self._since = time.monotonic()
+            now = time.monotonic()
+            if self._current() is None:
+                self._since = now
+            self._last = now
             self._refusal = to_error(error, "signing in")
         elif error.code() in _AWAY:
             self._refusal = None
@@ -102,8 +108,12 @@ class Standing:
 
     def judge(self, failure: RunlaneError) -> RunlaneError:
         """Return the error of a call that failed: the refusal, where that is why nobody answered."""
-        return self._refusal if isinstance(failure, Unavailable) and self._refusal is not None else failure
+        refusal = self._current()
+        return refusal if isinstance(failure, Unavailable) and refusal is not None else failure
 
     def refused_for(self, seconds: float) -> RunlaneError | None:
         """Return the refusal when the brokers have repeated it for that long, else None."""
-        return self._refusal if time.monotonic() - self._since >= seconds else None
+        return self._current() if self._last - self._since >= seconds else None
+
+    def _current(self) -> RunlaneError | None:
+        return self._refusal if time.monotonic() - self._last <= _REPEAT_SECONDS else None
