@@ -22,7 +22,7 @@ demo: $(VENV)/.run ## run a whole agent session on the embedded parts, then chec
 	$(BIN)/runlane demo $(ARGS)
 
 test: $(VENV)/.test ## run every test; those on a real Kafka need Java and Maven
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/.lint ## lint, types, layers and the fast tests
 	$(BIN)/ruff check .

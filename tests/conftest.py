@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,13 +39,14 @@ def kafka_broker(request: pytest.FixtureRequest) -> Kafka:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark users of a broker as `kafka`; keep all heavy tests in one worker, one after the other."""
+    """Mark users of a broker as ``kafka``, and what runs once more over a database server as ``slow``."""
     for item in items:
         fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
         if BROKER_FIXTURES.intersection(fixtures):
             item.add_marker("kafka")
-        if item.get_closest_marker("kafka") or item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.xdist_group("heavy"))
+        call: Any = getattr(item, "callspec", None)
+        if call is not None and "server" in call.params.values():
+            item.add_marker("slow")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -21,6 +21,8 @@ from tests.client.echo_owner import HOST_KEY, EchoOwner
 from tests.client.make import begin, one_shot, one_shot_child, record
 from tests.client.scripted import NOW
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 4
 API = "http://127.0.0.1:9"
 QUICK = ClientOptions(timeout=20, answer_wait=0.3, retry_wait=0.01, max_retry_wait=0.1)

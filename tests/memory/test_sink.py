@@ -26,6 +26,8 @@ from runlane.store.memory import MEMORY, MemoryTable, MemoryTableReader, SinkBou
 from runlane.store.migrate import journal_id
 from tests.memory.stack import TOPICS, broker, client, note, notes, sink, table, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 class Stubborn(MemoryTable):
     """A table that refuses to erase one run."""

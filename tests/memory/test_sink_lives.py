@@ -6,10 +6,14 @@ import asyncio
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from runlane.client import RunStore
 from runlane.contract.memory import PlannerNoteData, read_data
 from runlane.store.stops import StopKind
 from tests.memory.stack import TOPICS, broker, client, notes, sink, table, wait_for
+
+pytestmark = pytest.mark.slow
 
 
 async def texts(store: RunStore, agent: str, run: str) -> list[str]:

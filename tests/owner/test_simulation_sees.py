@@ -23,6 +23,8 @@ from tests.owner.simulation.system import System
 from tests.owner.simulation.world import World
 from tests.owner.test_simulation import EVERYTHING, populate
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(40)
 
 

@@ -7,6 +7,8 @@ from runlane.contract.commands import CreateSession, EndSession, PurgeSession
 from runlane.store.filling import refresh_search
 from tests.store.world import FAR, NOON, World, a_note, a_start, completed, suspended
 
+pytestmark = pytest.mark.slow
+
 SECRET = "S3CR3T-of-the-purged"
 
 

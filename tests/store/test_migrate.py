@@ -9,6 +9,8 @@ from runlane.contract.errors import SchemaDrift
 from runlane.store.engine import ClientPool
 from runlane.store.migrate import Migration, journal_id, migrate, migrations
 
+pytestmark = pytest.mark.slow
+
 migrating = importlib.import_module("runlane.store.migrate")
 """The module, which the package hides behind its function."""
 

@@ -35,6 +35,8 @@ from tests.store.world import (
     suspended,
 )
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = ("a", "b'\\", "ünï {x:String} %s")
 RUNS = ("1", '2"')
 KINDS = (

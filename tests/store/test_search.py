@@ -13,6 +13,8 @@ from runlane.store.filling import rebuild_search, refresh_search
 from runlane.store.reader import JournalReader
 from tests.store.world import NOON, World, a_root, a_shot, a_start, completed
 
+pytestmark = pytest.mark.slow
+
 START = NOON.replace(microsecond=0)
 
 

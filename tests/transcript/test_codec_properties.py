@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,8 @@ from runlane.transcript import (
     validate_payload,
 )
 from tests.transcript.strategies import JSON_OBJECTS, LOOKALIKES, MESSAGES
+
+pytestmark = pytest.mark.slow
 
 
 @given(message=MESSAGES)

@@ -16,6 +16,8 @@ from runlane.kafka import EmbeddedBroker, KafkaConfig, Producer
 from tests.gateway.memory_reader import a_record
 from tests.harness.kafka import Kafka, KafkaBroker, new_topic_prefix
 
+pytestmark = pytest.mark.slow
+
 TOPICS = Topics(partitions=2)
 PATIENCE = 20.0
 
