@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from runlane.contract.activity import ActivityShare, window_start
 from runlane.contract.delta import Delta
 from runlane.contract.http_models import path_segment
 from runlane.gateway.page import STATIC
@@ -37,6 +39,8 @@ def hostile(real: Real) -> list[Run]:
     runs = [hostile_run(world, take, index) for index in range(2)]
     assert take.used >= 2 * len(PAYLOADS)
     real.run(tell(real.store, world))
+    for run in runs:
+        real.publish(ActivityShare(run.agent, 0, window_start(datetime.now(UTC)), revision=1, starts=1))
     return runs
 
 
@@ -92,6 +96,7 @@ def test_no_payload_runs_in_any_field_of_any_view(real: Real, hostile: list[Run]
     tab.page.add_init_script(COUNT_HITS)
     for run in hostile:
         page = tab.open("/")
+        expect(page.locator(".agents tbody tr")).to_have_count(len(hostile))
         page.locator(f".runrow a[href='/runs/{quote(run.id, safe='!*()~')}']").first.click()
         expect(page.locator("h1")).to_have_text(re.sub(r"\s+", " ", run.agent).strip())
         expect(page.locator(".conn")).to_have_text("Live")
