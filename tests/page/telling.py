@@ -12,17 +12,27 @@ from typing import Any
 from runlane.client import RunStore
 from runlane.client.run_writer import RunWriter
 from runlane.contract.payloads import RUN_COMPLETED, SESSION_ENDED_REASON, RunCompleted
+from runlane.contract.reader import RunQuery
 from runlane.contract.values import RunRecord, RunStart, RunSuspension
 from tests.page.world import Run, World
 
+_ALL = RunQuery(limit=1000)
+
 
 async def tell(store: RunStore, world: World) -> None:
-    """Bring every session and run of ``world`` into ``store``, each lane's records in their order."""
+    """Bring every session and run of ``world`` into ``store``, each lane's records in their order.
+
+    Returns once the search, which may lag, finds them all: in a list opened before they wait as newer.
+    """
     lanes = [session.records for session in world.sessions.values()]
     for session in world.sessions.values():
         await store.create_session(session.id, session.created_at)
     lanes += [run.records for run in world.runs.values() if run.session is None and not run.parent]
     await asyncio.gather(*(_Lane(store, world).tell(records) for records in lanes))
+    while world.runs.keys() - {  # noqa: ASYNC110 - a search has nothing to wait for
+        run.run_id for run in (await store.search_runs(_ALL)).runs
+    }:
+        await asyncio.sleep(0.05)
 
 
 class _Lane:
