@@ -47,7 +47,7 @@ class MemorySink:
     """Stores what products remember: ``MemorySink(ports).run()``; ``stop()`` from any thread ends it.
 
     ``adopts`` are the contradictions between log and chain that it accepts by itself. ``run`` raises
-    ``FatalKafkaError``.
+    ``FatalKafkaError`` and ``KafkaNotPermitted``.
     """
 
     def __init__(
