@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Protocol
 
@@ -13,6 +13,7 @@ from runlane.contract.times import micros
 from runlane.contract.values import CommittedRecord
 from runlane.store import ClientPool
 from runlane.store.chain import ChainReader
+from runlane.store.sql import names, slices
 from runlane.store.values import instant
 
 _PAGE_BYTES: Final = 4 * KIB * KIB
@@ -32,6 +33,11 @@ SELECT count(), max(block) FROM journal
 WHERE {_COMMITS} AND position <= {{position:Int64}} AND type = 'commit'
 """  # noqa: S608
 _TOMBSTONES: Final = "SELECT lane FROM journal WHERE kind = 'tombstone' AND partition = {partition:UInt32}"
+_TAKEN: Final = """
+SELECT lane, max(lane_seq) FROM journal
+WHERE lane IN {lanes} AND kind = 'record' AND partition = {{partition:UInt32}} AND block <= {{block:Int64}}
+GROUP BY lane
+"""
 _RUNNING: Final = f"""
 SELECT lane, agent_id, toInt64(countIf(type = {{start:String}})) - countIf(type != {{start:String}}) AS runs
 FROM journal
@@ -67,6 +73,10 @@ class History(Protocol):
 
     def purged(self, partition: int) -> frozenset[str]:
         """Return the lanes that were purged."""
+        ...
+
+    def taken(self, partition: int, lanes: Sequence[str], block: int) -> Mapping[str, int]:
+        """Return the last ``lane_seq`` of each lane in the blocks up to ``block``, nothing for none."""
         ...
 
     def records(self, partition: int, first: int, last: int) -> Iterator[Sequence[CommittedRecord]]:
@@ -114,6 +124,17 @@ class JournalHistory:
     def purged(self, partition: int) -> frozenset[str]:
         """Return the lanes that were purged."""
         return frozenset(str(row[0]) for row in self._pool.query(_TOMBSTONES, {"partition": partition}))
+
+    def taken(self, partition: int, lanes: Sequence[str], block: int) -> Mapping[str, int]:
+        """Return the last ``lane_seq`` of each lane in the blocks up to ``block``."""
+        found: dict[str, int] = {}
+        for some in slices(lanes):
+            sql = _TAKEN.format(lanes=names(some))
+            found.update(
+                (str(lane), int(last))
+                for lane, last in self._pool.query(sql, {"partition": partition, "block": block})
+            )
+        return found
 
     def records(self, partition: int, first: int, last: int) -> Iterator[Sequence[CommittedRecord]]:
         """Yield the records of a range of blocks."""

@@ -1,11 +1,11 @@
 """Which records of a partition are news: each is taken once, in its lane's order, whatever the topic brings.
 
-Pure. The topic holds every record of a partition at least once. A re-sent one comes again, a failed delivery
-leaves a hole until the record is sent again; what a hole hides is read from the journal at once.
+Pure. A record may come again, and one may be missing: what a hole hides is read from the journal at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,9 +18,8 @@ MAX_LANES: Final = 100_000
 
 @dataclass(slots=True)
 class _Lane:
-    """The gapless row of ``lane_seq`` that was taken, and the block of its last."""
+    """The last ``lane_seq`` that was taken, and its block."""
 
-    first: int
     last: int
     block: int
 
@@ -33,7 +32,7 @@ class Hole:
 
 
 class Order:
-    """What was taken of one partition: all of the blocks up to ``through``, and of each lane a row beyond."""
+    """What was taken of one partition: all of the blocks up to ``through``, and each lane up to a number."""
 
     def __init__(self, through: int) -> None:
         self.through = through
@@ -45,21 +44,29 @@ class Order:
         """Whether so many lanes are remembered that some should be forgotten."""
         return len(self._lanes) > MAX_LANES
 
+    def unknown(self, records: Iterable[CommittedRecord]) -> set[str]:
+        """Return the lanes that records go on with and of which it is not known how far they were taken."""
+        return {
+            one.lane
+            for one in records
+            if one.block > self.through and one.lane_seq > 1 and one.lane not in self._lanes
+        }
+
+    def learn(self, lanes: Iterable[str], taken: Mapping[str, int]) -> None:
+        """Take notice of the last ``lane_seq`` of lanes in the blocks up to ``through``; none is 0."""
+        for lane in lanes:
+            self._lanes[lane] = _Lane(taken.get(lane, 0), self.through)
+
     def take(self, record: CommittedRecord) -> bool | Hole:
-        """Return whether a record is new; then it counts as taken."""
+        """Return whether a record is new; then it counts as taken. Its lane must not be ``unknown``."""
         if record.block <= self.through:
             return False
-        known = self._lanes.get(record.lane)
-        number = record.lane_seq
-        if known is None:
-            self._lanes[record.lane] = _Lane(number, number, record.block)
-        elif known.first <= number <= known.last:
+        known = self._lanes.setdefault(record.lane, _Lane(0, self.through))
+        if record.lane_seq <= known.last:
             return False
-        elif number == known.last + 1:
-            known.last, known.block = number, record.block
-        else:
-            # A later number hides what lies between; an earlier one was a hole when its lane was first seen.
-            return Hole(min(known.block, record.block))
+        if record.lane_seq > known.last + 1:
+            return Hole(known.block)
+        known.last, known.block = record.lane_seq, record.block
         self.newest = max(self.newest, record.block)
         return True
 

@@ -7,13 +7,14 @@ when a partition is taken over. Records come from the topic; where that has a ho
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from runlane.contract.activity import ActivityFold, ActivityShare, window_start
 from runlane.contract.errors import InvalidCommand
+from runlane.contract.payloads import SESSION_PURGED
 from runlane.contract.stream import StreamEvent, may_stream, stream_events
 from runlane.contract.values import CommittedRecord
 from runlane.feed.history import History
@@ -80,7 +81,7 @@ class PartitionFeed:
     counts: FeedCounts
     _order: Order | None = None
     _fold: ActivityFold = field(init=False)
-    _purged: frozenset[str] = frozenset()
+    _purged: set[str] = field(default_factory=set[str])
     _next: int = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +93,7 @@ class PartitionFeed:
         """The offset behind the last message that was taken."""
         return self._next
 
-    def take(self, messages: Iterable[Received]) -> None:
+    def take(self, messages: Sequence[Received]) -> None:
         """Hand on what follows from messages of the topic; raises what the journal's reads raise."""
         for offset, record in messages:
             self.counts.messages += 1
@@ -100,7 +101,7 @@ class PartitionFeed:
                 self._recover_lost()
             self._next = offset + 1
             if record is not None:
-                self._take(record)
+                self._take(record, messages)
         order = self._order
         if order is not None and order.full:
             order.forget(self.history.sent_block(self.place.partition, order.newest))
@@ -111,7 +112,7 @@ class PartitionFeed:
         What follows in the topic is taken behind them, and the windows are whole again.
         """
         partition = self.place.partition
-        self._purged = self.history.purged(partition)
+        self._purged = set(self.history.purged(partition))
         self._fold = self._fold_before(first)
         self._order = Order(last)
         for page in self.history.records(partition, first, last):
@@ -133,9 +134,18 @@ class PartitionFeed:
         for share in self._fold.still_running(now):
             self._share(share)
 
-    def _take(self, record: CommittedRecord) -> None:
+    def _take(self, record: CommittedRecord, messages: Sequence[Received]) -> None:
         # The first block is read whole: the topic may have been left in the middle of it.
         order = self._order or self.recover(record.block, record.block)
+        if record.lane in self._purged:
+            return
+        if not record.run_id and record.type == SESSION_PURGED:
+            self._purged.add(record.lane)
+            self._fold.take(record)
+            return
+        if order.unknown((record,)):
+            lanes = sorted(order.unknown(one.record for one in messages if one.record is not None))
+            order.learn(lanes, self.history.taken(self.place.partition, lanes, order.through))
         found = order.take(record)
         if isinstance(found, Hole):
             self._recover_from(found.block)
@@ -170,8 +180,6 @@ class PartitionFeed:
         return fold
 
     def _hand_on(self, record: CommittedRecord) -> None:
-        if record.run_id and record.lane in self._purged:
-            return
         self.counts.records += 1
         self._fold.take(record)
         if not may_stream(record.session_status):
