@@ -1,4 +1,4 @@
-"""`runlane up --demo`, as a newcomer meets it: the printed link opens a page on which a run goes on."""
+"""`runlane up --demo`, as a newcomer meets it: the printed link opens a page on which runs go on."""
 
 from __future__ import annotations
 
@@ -32,3 +32,6 @@ def test_the_link_shows_a_run_while_it_goes_on(tmp_path: Path, browser: Browser)
             expect(page.locator(".row.child", has_text="summariser")).to_be_visible(timeout=30_000)
             page.reload()
             expect(page.locator(".lbl", has_text="Run started")).to_be_visible()
+            page.keyboard.press("Escape")
+            # The feed starts beside the stack and counts what was committed before.
+            expect(page.locator(".agents tr", has_text="researcher")).to_be_visible(timeout=60_000)
