@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +22,7 @@ class Kept:
     def __init__(self, blocks: Sequence[Sequence[CommittedRecord]]) -> None:
         self.blocks = list(blocks)
         self.tombstones: set[str] = set()
-        self.sent = -1
+        self.sent = [n - 1 for n in range(len(blocks))]
         self.reads: list[tuple[int, int]] = []
 
     def last_block(self, partition: int) -> int:
@@ -36,7 +37,7 @@ class Kept:
         return next(found, None)
 
     def sent_block(self, partition: int, block: int) -> int:
-        return self.sent
+        return self.sent[block]
 
     def running(self, partition: int, block: int) -> Sequence[RunningRuns]:
         runs: Counter[tuple[str, str]] = Counter()
@@ -58,6 +59,35 @@ class Kept:
             self.reads.append((first, last))
         for block in self.blocks[first : last + 1]:
             yield [one for one in block if one.lane not in self.tombstones]
+
+
+def owner_sends(
+    blocks: Sequence[Sequence[CommittedRecord]], chance: random.Random
+) -> tuple[list[CommittedRecord], list[int]]:
+    """What an owner whose deliveries fail now and then leaves on the topic, and ``sent`` of its journal.
+
+    A failed delivery is a hole until the next owner sends everything again from the last block that is known
+    to be there; meanwhile the one that failed may go on for some blocks. An owner that is long gone may send
+    once more what it has.
+    """
+    topic: list[CommittedRecord] = []
+    sent: list[int] = []
+    whole, failing = -1, 0
+    for number, block in enumerate(blocks):
+        sent.append(whole)
+        failed = chance.random() < 0.3
+        failing = failing or (chance.randrange(1, 4) if failed else 0)
+        topic += [one for one in block if not (failed and chance.random() < 0.2)]
+        if failing:
+            failing -= 1
+        if not failing:
+            if failed or whole < number - 1:
+                topic += [one for again in blocks[whole + 1 : number + 1] for one in again]
+            whole = number
+        if chance.random() < 0.1:
+            topic += topic[-chance.randrange(1, 80) :]
+    topic += [one for again in blocks[whole + 1 :] for one in again]
+    return topic, sent
 
 
 class Caught:

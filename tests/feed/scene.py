@@ -19,13 +19,14 @@ from runlane.contract.values import CommittedRecord
 from runlane.feed import FeedConfig, JournalHistory
 from runlane.kafka import Admin, Consumer, GroupSettings, KafkaConfig, Message, Partition, Producer
 from runlane.service.feed_thread import FeedThread
+from runlane.store.block import BlockKind, Draft, seal
 from runlane.store.engine import ClientPool
 from runlane.store.rows import Answer
 from runlane.store.values import instant
 from tests.feed.table import Identity, Payload, events
 from tests.feed.telling import Telling
 from tests.service.commands import Process
-from tests.store.world import World
+from tests.store.world import LOG, World
 
 PARTITIONS = 4
 _RECORDS = """
@@ -52,34 +53,43 @@ class Scene:
             Admin(self.kafka).create_topics(wanted, replication_factor=1)
 
     def tell(self, total: int, *, lanes: int, block: int) -> None:
-        """Write the journal, and what the owner would have sent after each block."""
+        """Write the journal, and what owners whose deliveries fail now and then would have sent."""
         self._telling = Telling(partitions=PARTITIONS, lanes=lanes)
-        # Every lane goes on in a later block, so a hole shows; the last blocks are left whole.
-        self._send(total, block, last_lossy=total // block // PARTITIONS - 4)
+        self.tell_more(total, block=block)
 
     def tell_more(self, total: int, *, block: int) -> None:
-        """Go on, without holes."""
-        self._send(total, block, last_lossy=-1)
-
-    def _send(self, total: int, block: int, *, last_lossy: int) -> None:
+        """Go on."""
         chance = random.Random(5)
+        unsent: dict[int, list[Sequence[CommittedRecord]]] = defaultdict(list)
         with Producer(self.kafka, max_queued_bytes=256 * 1024 * 1024) as producer:
             for partition, number, records in self._telling.blocks(total, block):
-                self._commit(partition, number, records)
-                lost = chance.random() < 0.2 and number <= last_lossy
-                sent = [one for one in records if not (lost and chance.random() < 0.01)]
-                again = sent[chance.randrange(len(sent)) :] if chance.random() < 0.3 else ()
+                waiting = unsent[partition]
+                self._commit(partition, number, records, whole=number - len(waiting) - 1)
+                failed = chance.random() < 0.2
+                if failed or waiting:
+                    waiting.append(records)
+                self._produce(
+                    producer, partition, [one for one in records if not failed or chance.random() > 0.01]
+                )
+                if len(waiting) == 3:
+                    # The next owner sends everything again that is not known to be there.
+                    self._produce(producer, partition, [one for block in waiting for one in block])
+                    waiting.clear()
                 producer.produce(self.topics.records.name, b"no record", key=b"x", partition=partition)
-                for record in (*sent, *again):
-                    producer.produce(
-                        self.topics.records.name,
-                        encode_record(record),
-                        key=record.lane.encode(),
-                        headers=record_headers(record.lane_seq),
-                        partition=partition,
-                    )
                 producer.poll()
+            for partition, waiting in unsent.items():
+                self._produce(producer, partition, [one for block in waiting for one in block])
             assert producer.drain(60)
+
+    def _produce(self, producer: Producer, partition: int, records: Sequence[CommittedRecord]) -> None:
+        for record in records:
+            producer.produce(
+                self.topics.records.name,
+                encode_record(record),
+                key=record.lane.encode(),
+                headers=record_headers(record.lane_seq),
+                partition=partition,
+            )
 
     def thread(self) -> FeedThread:
         """A feed in this process, to be entered."""
@@ -193,14 +203,29 @@ class Scene:
             places = [Partition(topic, number) for number in range(PARTITIONS)]
             return {place: consumer.watermarks(place, 5.0)[1] for place in places}
 
-    def _commit(self, partition: int, number: int, records: Sequence[CommittedRecord]) -> None:
+    def _commit(self, partition: int, number: int, records: Sequence[CommittedRecord], *, whole: int) -> None:
+        """Write a block whose header says that the blocks up to ``whole`` were sent; one position each."""
         chain = self._world.partitions[partition]
         chain.position += 1
-        assert number == (0 if chain.head is None else chain.head.number + 1)
-        self._world.now = records[0].committed_at
+        assert number == chain.position == (0 if chain.head is None else chain.head.number + 1)
         answer = Answer(chain.position, records[0].lane, "c", 0, "append_run_record", "", b"")
-        block = self._world.seal(partition, [(answer, Changes(records=tuple(records)))])
-        self._world.write(block)
+        draft = Draft(
+            partition=partition,
+            generation=chain.generation,
+            kind=BlockKind.COMMIT,
+            epoch=chain.epoch,
+            nonce="nonce",
+            logic_version=1,
+            log=LOG,
+            base=0,
+            partition_count=PARTITIONS,
+            last=chain.position,
+            tip_digest=b"tip",
+            watermark=whole,
+            time=records[0].committed_at,
+            commands=[(answer, Changes(records=tuple(records)))],
+        )
+        self._world.write(seal(draft, chain.head))
 
 
 def done(share: ActivityShare) -> dict[str, int]:

@@ -13,12 +13,13 @@ from runlane.contract.stream import StreamEvent
 from runlane.contract.values import CommittedRecord, SessionStatus
 from runlane.feed import FeedCounts, PartitionFeed, Place, Received
 from runlane.feed import order as order_module
-from tests.feed.kept import Caught, Kept, by_identity
+from runlane.feed import partition as partition_module
+from tests.feed.kept import Caught, Kept, by_identity, owner_sends
 from tests.feed.table import events
 from tests.feed.telling import BEGIN, Telling
 
 SINCE = BEGIN - timedelta(days=1)
-BLOCKS = [records for _, _, records in Telling(partitions=1, lanes=6).blocks(600, 20)]
+BLOCKS = [records for _, _, records in Telling(partitions=1, lanes=25).blocks(600, 20)]
 RECORDS = [one for block in BLOCKS for one in block]
 Windows = dict[tuple[str, datetime, int], ActivityShare]
 
@@ -60,45 +61,29 @@ def test_windows_count_what_happened_in_their_minute() -> None:
     assert len({share.window_start for share in WINDOWS.values()}) > 3
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_repetitions_holes_and_skipped_offsets_change_nothing(seed: int) -> None:
+@pytest.mark.parametrize("seed", range(30))
+def test_whatever_owners_and_feeds_suffer_readers_are_told_the_same(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partition_module, "_NEAR_BLOCKS", 4)
     chance = random.Random(seed)
-    history, out = Kept(BLOCKS), Caught()
-    topic: list[Received] = []
-    for n, record in enumerate(RECORDS):
-        if chance.random() < 0.02 and n < len(RECORDS) - 100:
-            continue  # a delivery that failed: sent again later, or never
-        topic.append(Received(len(topic), record))
-        if chance.random() < 0.02:
-            again = RECORDS[max(0, n - chance.randrange(60)) : n + 1]
-            topic += numbered(again, len(topic))
-    feed = a_feed(history, out)
-    at = 0
-    while at < len(topic):
-        size = chance.randrange(1, 40)
-        some = topic[at : at + size]
-        if chance.random() < 0.1 and at + size < len(topic):
-            some = []  # trimmed, or skipped by the consumer
-        feed.take(some)
-        feed.tell()
-        at += size
-    assert by_identity(out.events) == EVENTS
-    assert out.latest() == WINDOWS
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_crashes_and_takeovers_change_nothing(seed: int) -> None:
-    chance = random.Random(seed)
-    out, committed = Caught(), 0
-    topic = numbered(RECORDS)
+    records, sent = owner_sends(BLOCKS, chance)
+    topic, committed, out = numbered(records), 0, Caught()
     while committed < len(topic):
-        feed = a_feed(Kept(BLOCKS), out, offset=committed)
-        for _ in range(chance.randrange(1, 6)):
-            some = topic[feed.next_offset : feed.next_offset + chance.randrange(1, 40)]
+        history = Kept(BLOCKS)
+        history.sent = sent
+        skipped = chance.randrange(30) if chance.random() < 0.2 and committed < len(topic) - 30 else 0
+        block = records[committed].block if chance.random() < 0.5 else -1
+        feed, at = a_feed(history, out, offset=committed, block=block), committed + skipped
+        for _ in range(chance.randrange(1, 8)):
+            some = topic[at : at + chance.randrange(1, 60)]
             feed.take(some)
+            at += len(some)
             if chance.random() < 0.6:
                 feed.tell()
                 committed = feed.next_offset
+            if chance.random() < 0.1 and at < len(topic) - 60:
+                at += chance.randrange(50)  # trimmed, or skipped by the consumer
     assert by_identity(out.events) == EVENTS
     assert out.latest() == WINDOWS
 
@@ -156,7 +141,6 @@ def test_a_record_that_cannot_be_mapped_is_counted_and_left_out() -> None:
 def test_lanes_are_forgotten_once_their_blocks_are_known_to_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(order_module, "MAX_LANES", 3)
     history, out = Kept(BLOCKS), Caught()
-    history.sent = 15
     feed = a_feed(history, out)
     feed.take(numbered(RECORDS[:400]))
     feed.take(numbered(RECORDS[100:], 400))
@@ -174,3 +158,23 @@ def test_runs_that_go_on_in_silence_are_told_with_every_minute() -> None:
     assert {agent: share.running for agent, share in told.items()} == {a: n for a, n in running.items() if n}
     assert {share.revision for share in told.values()} == {0}
     assert len({share.window_start for share in told.values()}) == 1
+
+
+def test_a_hole_that_nobody_saw_before_a_takeover_is_filled_after_it() -> None:
+    lost = BLOCKS[1][7]
+    sent = [*BLOCKS[0], *(one for one in BLOCKS[1] if one.lane != lost.lane), *BLOCKS[2], *BLOCKS[3]]
+    topic = numbered([one for one in sent if one.lane != lost.lane or one.block == 0] + BLOCKS[1] + BLOCKS[2])
+    history, out = Kept(BLOCKS[:4]), Caught()
+    history.sent = [-1, 0, 0, 0]
+    before = a_feed(history, out)
+    before.take(topic[:65])
+    before.tell()
+    after = a_feed(history, out, offset=65)
+    after.take(topic[65:])
+    after.tell()
+
+    wanted = [one for one in RECORDS[:80] if one.session_status is SessionStatus.ACTIVE]
+    assert set(by_identity(out.events)) == {
+        identity for one in wanted for identity in events(one.run_id, one.event_key, one.type, one.payload)
+    }
+    assert sum(share.revision for share in out.latest().values()) == 80

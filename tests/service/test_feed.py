@@ -61,16 +61,15 @@ def test_the_role_feeds_stream_and_activity(
             wait_for(lambda: httpx2.get(f"{probes}/readyz").json()["ok"], "the feed is ready")
             counted = httpx2.get(f"{probes}/metrics").text
             assert feed.end(signal.SIGTERM) == 0
-        with Process("feed", **settings) as again:
-            again.wait_for("feed runs")
-            wait_for(lambda: httpx2.get(f"{probes}/readyz").json()["ok"], "the next feed is ready")
-            assert again.end(signal.SIGTERM) == 0
+        again = runlane("feed", "--again", "1", **settings)
         events = [decode_event(message.value or b"") for message in world.messages(topics.stream.name)]
         shares = [decode_share(message.value) for message in world.messages(topics.activity.name)]
 
     assert "runlane topics" in missing.stderr
-    assert [event.type for event in events] == ["assistant_reply", "workflow", "run_stream_end"]
+    assert [event.type for event in events] == ["assistant_reply", "workflow", "run_stream_end"] * 2
+    assert events[:3] == events[3:]
+    assert "told again: 3 events of 4 records" in again.stderr
     latest = max(shares, key=lambda share: (share.window_start, share.revision))
     assert (latest.agent_id, latest.completions, latest.running) == ("helper", 1, 0)
     assert "runlane_feed_events_total 3.0" in counted
-    assert "never logged" not in feed.output + again.output
+    assert "never logged" not in feed.output + again.stderr

@@ -6,6 +6,7 @@
 A read side only: whatever it does can be done again, and changes nothing that a reader sees.
 """
 
+from runlane.feed.again import tell_again
 from runlane.feed.feed import Feed, FeedConfig
 from runlane.feed.history import History, JournalHistory
 from runlane.feed.partition import FeedCounts, Outlet, PartitionFeed, Place, Received
@@ -20,4 +21,5 @@ __all__ = [
     "PartitionFeed",
     "Place",
     "Received",
+    "tell_again",
 ]

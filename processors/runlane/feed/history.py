@@ -110,7 +110,7 @@ class JournalHistory:
         """Return the last block all of which was in the topic when ``block`` was committed."""
         headers = self._chains.headers(partition, block, block)
         if not headers:
-            return -1
+            return block - 1
         asked = {"partition": partition, "position": headers[0].watermark}
         blocks, last = self._pool.query(_BLOCK_OF, asked)[0]
         return int(last) if blocks else -1

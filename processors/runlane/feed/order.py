@@ -66,8 +66,11 @@ class Order:
             return False
         if record.lane_seq > known.last + 1:
             return Hole(known.block)
+        if record.block < self.newest:
+            # What was missing comes at last, behind later blocks, when the windows may be of another minute.
+            return Hole(record.block)
         known.last, known.block = record.lane_seq, record.block
-        self.newest = max(self.newest, record.block)
+        self.newest = record.block
         return True
 
     def forget(self, through: int) -> None:

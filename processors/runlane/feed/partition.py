@@ -10,7 +10,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from runlane.contract.activity import ActivityFold, ActivityShare, window_start
 from runlane.contract.errors import InvalidCommand
@@ -20,6 +20,7 @@ from runlane.contract.values import CommittedRecord
 from runlane.feed.history import History
 from runlane.feed.order import NOTHING, Hole, Order
 
+_NEAR_BLOCKS: Final = 20
 _log = logging.getLogger(__name__)
 
 
@@ -135,8 +136,7 @@ class PartitionFeed:
             self._share(share)
 
     def _take(self, record: CommittedRecord, messages: Sequence[Received]) -> None:
-        # The first block is read whole: the topic may have been left in the middle of it.
-        order = self._order or self.recover(record.block, record.block)
+        order = self._order or self._begin(record.block)
         if record.lane in self._purged:
             return
         if not record.run_id and record.type == SESSION_PURGED:
@@ -152,10 +152,18 @@ class PartitionFeed:
         elif found:
             self._hand_on(record)
 
+    def _begin(self, block: int) -> Order:
+        """Take over at a record of ``block``: what is near the chain's end comes from the journal at once.
+
+        That record may be one that was sent again, behind those of later blocks.
+        """
+        last = self.history.last_block(self.place.partition)
+        return self.recover(self._unsent(block), last if last - block <= _NEAR_BLOCKS else block)
+
     def _recover_lost(self) -> None:
         """Messages were skipped: go on from the journal, from the block where it began."""
         if self._order is not None:
-            self._recover_from(self._order.newest)
+            self._recover_from(self._order.newest + 1)
         elif self.place.block != NOTHING:
             self._recover_from(self.place.block)
         else:
@@ -166,7 +174,15 @@ class PartitionFeed:
     def _recover_from(self, block: int) -> None:
         self.counts.holes += 1
         _log.warning("records of partition %s are read from the journal", self.place.partition)
-        self.recover(block, self.history.last_block(self.place.partition))
+        newest = block if self._order is None else self._order.newest
+        self.recover(min(block, self._unsent(newest)), self.history.last_block(self.place.partition))
+
+    def _unsent(self, block: int) -> int:
+        """Return the first block some of whose records may be missing in the topic before those of ``block``.
+
+        A delivery may have failed; the owner sends again from there on, behind what was sent meanwhile.
+        """
+        return min(block, self.history.sent_block(self.place.partition, block) + 1)
 
     def _fold_before(self, first: int) -> ActivityFold:
         """Return the windows as they were before the block ``first``."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import click
 import structlog
 
 from runlane.contract.errors import SettingsError, TopicMismatch
 from runlane.kafka import Admin
+from runlane.service.cli.output import note
 from runlane.service.exits import Exit
 from runlane.service.journal import open_pool
 from runlane.service.logs import configure_logs
@@ -18,7 +21,7 @@ from runlane.service.signals import Stopped, stoppable, wait_for
 from runlane.store import ClientPool, journal_id
 
 try:
-    from runlane.feed import FeedConfig, JournalHistory
+    from runlane.feed import FeedConfig, JournalHistory, tell_again
     from runlane.service.feed_thread import FeedThread
 except ModuleNotFoundError as missing:
     if missing.name != "faust":
@@ -26,12 +29,22 @@ except ModuleNotFoundError as missing:
     raise SettingsError("the feed needs Faust: pip install 'runlane[faust]'") from None
 
 
+_KEPT_HOURS: Final = 24
+"""The topics keep no more."""
+
+
 @click.command("feed")
-def feed_command() -> int:
+@click.option(
+    "--again",
+    type=click.IntRange(1, _KEPT_HOURS),
+    metavar="HOURS",
+    help="Tell once more what was committed in the last HOURS, out of the journal, and leave.",
+)
+def feed_command(*, again: int | None) -> int:
     """Turn committed records into stream events and activity windows: topics `stream` and `activity`.
 
     Needs the topics and the journal as `runlane topics` and `runlane migrate` make them. SIGTERM and Ctrl-C
-    deliver what is in hand first.
+    deliver what is in hand first. `--again` mends topics that lost what was told; readers see nothing new.
     """
     settings = load_settings()
     configure_logs(settings.log_level)
@@ -41,6 +54,11 @@ def feed_command() -> int:
         with stoppable(), ExitStack() as parts:
             pool = parts.enter_context(open_pool(settings, None))
             config = _config(settings, pool)
+            if again is not None:
+                since = datetime.now(UTC) - timedelta(hours=again)
+                told = tell_again(config.kafka, config.topics, JournalHistory(pool), since)
+                note(f"told again: {told.events} events of {told.records} records, {told.shares} shares")
+                return Exit.OK
             thread = parts.enter_context(FeedThread(config, JournalHistory(pool)))
             address = parse_listen(settings.metrics_listen)
             probes = parts.enter_context(ProbeServer(address, thread.registry(), ready=thread.faults))
