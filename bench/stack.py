@@ -15,7 +15,7 @@ import confluent_kafka
 
 from bench.workload import HOST_KEYS, RECEIPT_KEYS, Produced
 from runlane.contract.topics import Topics
-from runlane.kafka import Admin, GroupSettings, KafkaConfig
+from runlane.kafka import PATIENT_FETCH_MS, Admin, GroupSettings, KafkaConfig
 from runlane.owner.chain import Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.journal_store import JournalStore
@@ -33,10 +33,10 @@ def kafka(directory: Path) -> Generator[KafkaConfig]:
     """Give the broker that ``RUNLANE_KAFKA`` names, or start one."""
     named = os.environ.get("RUNLANE_KAFKA")
     if named:
-        yield KafkaConfig(named)
+        yield KafkaConfig(named, fetch_wait_ms=PATIENT_FETCH_MS)
         return
     with KafkaBroker(directory) as broker:
-        yield KafkaConfig(broker.bootstrap)
+        yield KafkaConfig(broker.bootstrap, fetch_wait_ms=PATIENT_FETCH_MS)
 
 
 def new_topics(config: KafkaConfig, partitions: int) -> Topics:

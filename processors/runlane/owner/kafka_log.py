@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
 
 from runlane.contract.errors import Overloaded, RunlaneError, TopicMismatch, Unavailable
 from runlane.contract.topics import Topics
@@ -12,11 +11,6 @@ from runlane.kafka import GroupSettings, KafkaConfig
 from runlane.owner.ports import Outgoing, OutTopic
 from runlane.store.block import LogId
 from runlane.store.topic_log import TopicLog
-
-_FETCH_WAIT_MS: Final = 50
-"""A broker answers a waiting fetch as soon as something arrives; each fetch less saves it work."""
-_EMBEDDED_FETCH_WAIT_MS: Final = 5
-"""The embedded broker does not: there a fetch's wait is the latency."""
 
 
 class KafkaLog(TopicLog):
@@ -31,7 +25,6 @@ class KafkaLog(TopicLog):
             outcomes=topics.outcomes.name,
             group=group,
             log=log,
-            fetch_wait_ms=_FETCH_WAIT_MS if log is None else _EMBEDDED_FETCH_WAIT_MS,
         )
         self._names = {
             OutTopic.OUTCOMES: topics.outcomes.name,

@@ -31,7 +31,7 @@ from runlane.contract.codec import Codec
 from runlane.contract.errors import SettingsError
 from runlane.contract.signing import Keyring, parse_key
 from runlane.contract.topics import DEFAULT_PARTITIONS, DEFAULT_PREFIX, Topics
-from runlane.kafka import KafkaConfig, Sasl, Tls
+from runlane.kafka import PATIENT_FETCH_MS, KafkaConfig, Sasl, Tls
 from runlane.kafka.config import SaslMechanism, SecurityProtocol
 from runlane.kafka.registry import register_schemas
 
@@ -163,6 +163,7 @@ class Settings(BaseSettings):
             security_protocol=self.kafka_security,
             sasl=Sasl(self.kafka_sasl, self.kafka_username, password) if secured else None,
             tls=Tls(self.kafka_ca_file, self.kafka_certificate_file, self.kafka_key_file),
+            fetch_wait_ms=PATIENT_FETCH_MS,
         )
 
     def topics(self) -> Topics:

@@ -39,7 +39,7 @@ from runlane.contract.signing import Key, parse_key
 from runlane.contract.topics import DEFAULT_PREFIX
 from runlane.contract.validate import validate_before_send
 from runlane.contract.values import NO_LABELS, RunStart
-from runlane.kafka import KafkaConfig
+from runlane.kafka import PATIENT_FETCH_MS, KafkaConfig
 
 _VARIABLES = ("KAFKA", "API", "TOKEN", "HOST_KEY", "TOPIC_PREFIX")
 
@@ -92,7 +92,9 @@ class RunStore(Operations, Reads):
         ``token`` is the read API's; ``host_key`` signs the host commands, which are refused without;
         ``codec`` is for brokers with a schema registry.
         """
-        config = KafkaConfig(kafka, client_id=CLIENT_ID) if isinstance(kafka, str) else kafka
+        config = kafka
+        if isinstance(config, str):
+            config = KafkaConfig(config, client_id=CLIENT_ID, fetch_wait_ms=PATIENT_FETCH_MS)
         target = KafkaTarget(config, topic_prefix, host_key=host_key)
         return cls._over(FixedEndpoints(target, Api(api, token)), codec, options)
 

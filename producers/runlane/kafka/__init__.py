@@ -1,7 +1,7 @@
 """A typed thin wrapper over confluent-kafka: producer, consumer, admin, and a broker in this process."""
 
 from runlane.kafka.admin import Admin, TopicIdentity
-from runlane.kafka.config import KafkaConfig, Sasl, Tls
+from runlane.kafka.config import PATIENT_FETCH_MS, KafkaConfig, Sasl, Tls
 from runlane.kafka.consumer import Consumer, GroupSettings, Message, Partition, Polled
 from runlane.kafka.embedded import EmbeddedBroker
 from runlane.kafka.inspector import Inspector
@@ -9,6 +9,7 @@ from runlane.kafka.producer import ANY_PARTITION, Delivery, Producer
 
 __all__ = [
     "ANY_PARTITION",
+    "PATIENT_FETCH_MS",
     "Admin",
     "Consumer",
     "Delivery",

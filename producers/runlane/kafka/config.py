@@ -53,15 +53,24 @@ class Tls:
     key_password: str = field(default="", repr=False)
 
 
+PATIENT_FETCH_MS: Final = 50
+"""For a real broker: it answers a waiting fetch as soon as something arrives; each fetch less saves work."""
+
+
 @dataclass(frozen=True, slots=True)
 class KafkaConfig:
-    """Addresses (``host:port``, comma-separated), security, and the name by which brokers log this client."""
+    """Addresses (``host:port``, comma-separated), security, and the name by which brokers log this client.
+
+    ``fetch_wait_ms`` is how long a broker holds a reader's fetch while it has nothing. On the embedded one,
+    which does not wake for what arrives, it is the latency.
+    """
 
     bootstrap: str
     client_id: str = "runlane"
     security_protocol: SecurityProtocol = "plaintext"
     sasl: Sasl | None = None
     tls: Tls = field(default_factory=Tls)
+    fetch_wait_ms: int = 5
 
     def options(self) -> dict[str, Any]:
         """Return the settings that every librdkafka client of this cluster has.

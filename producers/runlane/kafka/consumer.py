@@ -93,7 +93,6 @@ class Consumer:
         config: KafkaConfig,
         *,
         group: GroupSettings | None = None,
-        fetch_wait_ms: int = 5,
         max_queued_bytes: int = 16 * 1024 * 1024,
         on_commit: OnCommit | None = None,
     ) -> None:
@@ -110,7 +109,7 @@ class Consumer:
             # An open transaction of any writer would hold up a reader of committed messages.
             "isolation.level": "read_uncommitted",
             "allow.auto.create.topics": False,
-            "fetch.wait.max.ms": fetch_wait_ms,
+            "fetch.wait.max.ms": config.fetch_wait_ms,
             "fetch.error.backoff.ms": 50,
             "queued.max.messages.kbytes": max(1, max_queued_bytes // 1024),
             "error_cb": self._on_error,

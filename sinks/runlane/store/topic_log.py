@@ -32,14 +32,13 @@ class TopicLog:
         outcomes: str,
         group: GroupSettings,
         log: LogId | None,
-        fetch_wait_ms: int,
     ) -> None:
         self._topic = topic
         self._outcomes = outcomes
         self._log = log
         self._admin = Admin(config)
         self._inspector = Inspector(config, group=group.group)
-        self._consumer = Consumer(config, group=group, fetch_wait_ms=fetch_wait_ms)
+        self._consumer = Consumer(config, group=group)
         self._refusal: KafkaNotPermitted | None = None
         self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final
 
 from runlane.contract.codec import Headers
 from runlane.contract.errors import Overloaded, TopicMismatch, Unavailable
@@ -13,8 +12,6 @@ from runlane.kafka import GroupSettings, KafkaConfig
 from runlane.store.block import LogId
 from runlane.store.stops import LogFacts
 from runlane.store.topic_log import TopicLog
-
-_FETCH_WAIT_MS: Final = 20
 
 
 class KafkaMemoryLog(TopicLog):
@@ -29,7 +26,6 @@ class KafkaMemoryLog(TopicLog):
             outcomes=topics.outcomes.name,
             group=group,
             log=log,
-            fetch_wait_ms=_FETCH_WAIT_MS,
         )
 
     def answer(self, reply_partition: int, value: bytes, headers: Headers) -> None:
