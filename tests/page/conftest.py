@@ -42,11 +42,10 @@ class Tab:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that drive a browser are slow ones, and run one after the other."""
+    """Tests that drive a browser are slow ones."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("slow")
-            item.add_marker(pytest.mark.xdist_group("heavy"))
 
 
 @pytest.fixture(scope="module")
