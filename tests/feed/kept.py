@@ -37,7 +37,7 @@ class Kept:
         return next(found, None)
 
     def sent_block(self, partition: int, block: int) -> int:
-        return self.sent[block]
+        return self.sent[block] if block >= 0 else -1
 
     def running(self, partition: int, block: int) -> Sequence[RunningRuns]:
         runs: Counter[tuple[str, str]] = Counter()

@@ -64,6 +64,8 @@ class Scene:
         with Producer(self.kafka, max_queued_bytes=256 * 1024 * 1024) as producer:
             for partition, number, records in self._telling.blocks(total, block):
                 waiting = unsent[partition]
+                # A block says only of what has arrived that it was sent.
+                assert producer.drain(60)
                 self._commit(partition, number, records, whole=number - len(waiting) - 1)
                 failed = chance.random() < 0.2
                 if failed or waiting:

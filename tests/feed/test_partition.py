@@ -152,7 +152,7 @@ def test_lanes_are_forgotten_once_their_blocks_are_known_to_be_sent(monkeypatch:
 def test_runs_that_go_on_in_silence_are_told_with_every_minute() -> None:
     out = Caught()
     feed = a_feed(Kept(BLOCKS), out, offset=len(RECORDS))
-    feed.rest(RECORDS[-1].committed_at + timedelta(minutes=5))
+    feed.rest(RECORDS[-1].committed_at + timedelta(minutes=5), len(BLOCKS) - 1)
     running = {key[0]: share.running for key, share in sorted(WINDOWS.items(), key=lambda one: one[0][1])}
     told = {share.agent_id: share for share in out.shares}
     assert {agent: share.running for agent, share in told.items()} == {a: n for a, n in running.items() if n}
@@ -178,3 +178,15 @@ def test_a_hole_that_nobody_saw_before_a_takeover_is_filled_after_it() -> None:
         identity for one in wanted for identity in events(one.run_id, one.event_key, one.type, one.payload)
     }
     assert sum(share.revision for share in out.latest().values()) == 80
+
+
+def test_a_block_that_is_committed_and_not_yet_sent_is_not_missed_by_a_feed_at_rest() -> None:
+    history, out = Kept(BLOCKS[:10]), Caught()
+    sent = [one for block in BLOCKS[:9] for one in block]
+    feed = a_feed(history, out, offset=len(sent))
+    feed.rest(RECORDS[-1].committed_at, 9)
+    feed.take(numbered(list(BLOCKS[9]), len(sent)))
+    active = [one for one in BLOCKS[9] if one.session_status is SessionStatus.ACTIVE]
+    assert set(by_identity(out.events)) == {
+        identity for one in active for identity in events(one.run_id, one.event_key, one.type, one.payload)
+    }

@@ -232,11 +232,12 @@ class Feed:
                     _log.warning("the feed tries again: %s", error.code)
 
     def _rest(self, numbers: Sequence[int]) -> None:
+        lasts = {number: self._history.last_block(number) for number in numbers}
         ends, committed = self._places.ends(numbers), self._places.committed(numbers)
         for number in numbers:
             known = self._feeds.get(number)
             if (committed[number] if known is None else known.next_offset) >= ends[number]:
-                self._feed(number, ends[number]).rest(datetime.now(UTC))
+                self._feed(number, ends[number]).rest(datetime.now(UTC), lasts[number])
         self._out.settle()
 
     async def _watch(self) -> None:

@@ -108,6 +108,8 @@ class JournalHistory:
 
     def sent_block(self, partition: int, block: int) -> int:
         """Return the last block all of which was in the topic when ``block`` was committed."""
+        if block < 0:
+            return -1
         headers = self._chains.headers(partition, block, block)
         if not headers:
             return block - 1

@@ -127,11 +127,14 @@ class PartitionFeed:
         for share in self._fold.news():
             self._share(share)
 
-    def rest(self, now: datetime) -> None:
-        """Tell of runs that go on though nothing is committed; only when the topic was read to its end."""
+    def rest(self, now: datetime, last: int) -> None:
+        """Tell of runs that go on though nothing is committed; only when the topic was read to its end.
+
+        ``last`` is the chain's last block, looked up before that end was.
+        """
         if self._order is None:
-            last = self.history.last_block(self.place.partition)
-            self.recover(last + 1, last)
+            # The last blocks may be on their way to the topic still.
+            self.recover(self._unsent(last), last)
         for share in self._fold.still_running(now):
             self._share(share)
 
