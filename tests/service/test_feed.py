@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import uuid
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
 from tests.service.commands import Process, runlane
 
+DOCS = Path(__file__).parents[2] / "docs" / "feed.md"
 NOW = datetime.now(UTC).replace(microsecond=0)
 
 
@@ -52,6 +54,7 @@ def test_the_role_feeds_stream_and_activity(
         }
         missing = runlane("feed", expect=5, **settings)
         runlane("topics", **settings)
+        runlane("migrate", **settings)
         world.owner(direct=True).wait_until_open(range(2))
         asyncio.run(tell(world))
         with Process("feed", **settings) as feed:
@@ -65,6 +68,8 @@ def test_the_role_feeds_stream_and_activity(
         events = [decode_event(message.value or b"") for message in world.messages(topics.stream.name)]
         shares = [decode_share(message.value) for message in world.messages(topics.activity.name)]
 
+    shown = re.findall(r"^runlane (.+)$", DOCS.read_text(), re.MULTILINE)
+    assert {line.replace("24", "1") for line in shown} == {"topics", "migrate", "feed", "feed --again 1"}
     assert "runlane topics" in missing.stderr
     assert [event.type for event in events] == ["assistant_reply", "workflow", "run_stream_end"] * 2
     assert events[:3] == events[3:]

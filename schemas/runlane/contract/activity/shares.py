@@ -89,7 +89,7 @@ def decode_share(data: bytes | None) -> ActivityShare:
         raise _refused()
     members = cast("dict[str, object]", value)
     agent_id = members.get("agent_id")
-    if not isinstance(agent_id, str):
+    if not isinstance(agent_id, str) or not agent_id:
         raise _refused()
     check_id(agent_id, "agent_id")
     counts = {name: _count(members.get(name)) for name in _COUNTS}
