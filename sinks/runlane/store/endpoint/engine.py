@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -69,7 +69,7 @@ class Engine:
     def __init__(self, connection: str, limits: Limits, *, writable: bool) -> None:
         import chdb
 
-        self._connect: Callable[[str], Any] = chdb.connect
+        self._connect: Any = chdb.connect
         self._connection = connection
         self._limits = limits
         self._writable = writable
