@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import tempfile
 import threading
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final
 
 from runlane.store.endpoint.failures import (
@@ -67,9 +68,8 @@ class Engine:
     """
 
     def __init__(self, connection: str, limits: Limits, *, writable: bool) -> None:
-        import chdb
-
-        self._connect: Any = chdb.connect
+        # Two packages bring a module of this name, typed or not: which one stays is the installer's choice.
+        self._connect: Callable[[str], Any] = import_module("chdb").connect
         self._connection = connection
         self._limits = limits
         self._writable = writable
