@@ -16,6 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from runlane.contract.errors import KafkaNotPermitted, RunlaneError, Unavailable
 from runlane.kafka.config import LOG, KafkaConfig
 from runlane.kafka.failures import Standing, to_error
+from runlane.kafka.weak import weakly
 
 _LOST_POSITION: Final = frozenset(
     {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._NO_OFFSET}  # noqa: SLF001
@@ -112,10 +113,13 @@ class Consumer:
             "fetch.wait.max.ms": config.fetch_wait_ms,
             "fetch.error.backoff.ms": 50,
             "queued.max.messages.kbytes": max(1, max_queued_bytes // 1024),
-            "error_cb": self._on_error,
-            "on_commit": self._committed,
+            "error_cb": weakly(self._on_error),
+            "on_commit": weakly(self._committed),
         }
         self._on_commit = on_commit
+        self._on_assign: OnPartitions = _unheard
+        self._on_revoke: OnPartitions = _unheard
+        self._on_lost: OnPartitions = _unheard
         self._grouped = group is not None
         self._inside = threading.RLock()
         self._standing = Standing()
@@ -141,26 +145,14 @@ class Consumer:
         read. After ``on_revoke`` or ``on_lost`` returns, the partitions are another member's; ``on_lost``
         means that they already are.
         """
-
-        def assigned(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
-            # An explicit offset, since the group may have none yet; paused, so nothing is fetched from it.
-            explicit = [TopicPartition(place.topic, place.partition, 0) for place in places]
-            self._consumer.incremental_assign(explicit)
-            self._consumer.pause(explicit)
-            on_assign(_partitions(places))
-
-        def revoked(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
-            on_revoke(_partitions(places))
-            self._consumer.incremental_unassign(places)
-
-        def lost(_: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
-            on_lost(_partitions(places))
-            self._consumer.incremental_unassign(places)
-
+        self._on_assign, self._on_revoke, self._on_lost = on_assign, on_revoke, on_lost
         self._do(
             "subscribing",
             lambda: self._consumer.subscribe(
-                list(topics), on_assign=assigned, on_revoke=revoked, on_lost=lost
+                list(topics),
+                on_assign=weakly(self._assigned),
+                on_revoke=weakly(self._revoked),
+                on_lost=weakly(self._lost),
             ),
         )
 
@@ -267,6 +259,7 @@ class Consumer:
     def close(self) -> None:
         """Leave the group, without committing anything."""
         self._do("closing", self._consumer.close)
+        self._on_assign = self._on_revoke = self._on_lost = _unheard
 
     def __enter__(self) -> Self:
         return self
@@ -299,6 +292,21 @@ class Consumer:
         self.errors[error.name()] += 1
         LOG.warning("READ [%s %d %s]: what is there is not read", *place, error.name())
 
+    def _assigned(self, consumer: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+        # An explicit offset, since the group may have none yet; paused, so nothing is fetched from it.
+        explicit = [TopicPartition(place.topic, place.partition, 0) for place in places]
+        consumer.incremental_assign(explicit)
+        consumer.pause(explicit)
+        self._on_assign(_partitions(places))
+
+    def _revoked(self, consumer: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+        self._on_revoke(_partitions(places))
+        consumer.incremental_unassign(places)
+
+    def _lost(self, consumer: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
+        self._on_lost(_partitions(places))
+        consumer.incremental_unassign(places)
+
     def _on_error(self, error: KafkaError) -> None:
         self._standing.hear(error)
         if error.fatal():
@@ -308,6 +316,10 @@ class Consumer:
         if self._on_commit is not None:
             first = error or next((place.error for place in places if place.error is not None), None)
             self._on_commit(None if first is None else to_error(first, "committing"))
+
+
+def _unheard(_: Partitions) -> None:
+    """Nobody subscribed."""
 
 
 def _place(partition: Partition, offset: int = confluent_kafka.OFFSET_INVALID) -> TopicPartition:

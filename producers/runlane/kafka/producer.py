@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from runlane.contract.errors import Overloaded, RunlaneError
 from runlane.kafka.config import KafkaConfig
 from runlane.kafka.failures import Standing, to_error
+from runlane.kafka.weak import weakly
 
 Delivery = Callable[[RunlaneError | None], None]
 """Called once for each message: None when the broker has it, else why it may not."""
@@ -50,7 +51,7 @@ class Producer:
             "linger.ms": linger_ms,
             "delivery.timeout.ms": delivery_timeout_ms,
             "queue.buffering.max.kbytes": max(1, max_queued_bytes // 1024),
-            "error_cb": self._on_error,
+            "error_cb": weakly(self._on_error),
         }
         self._producer = confluent_kafka.Producer(options)
         self._lock = threading.Lock()
