@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from runlane.contract.activity import ActivityShare
+from runlane.contract.errors import ContractError
 from runlane.contract.stream import StreamEvent
 from runlane.contract.values import CommittedRecord, SessionStatus
 from runlane.feed import FeedCounts, PartitionFeed, Place, Received
@@ -51,6 +52,23 @@ def test_an_undisturbed_topic_is_mapped_record_by_record() -> None:
     ]
     assert list(EVENTS) == wanted
     assert len(wanted) > 300
+
+
+def test_an_event_too_large_for_the_topic_is_left_out_and_counted_and_the_rest_goes_on() -> None:
+    """Escaping makes six bytes of one, so a record within its bounds may become an event beyond them."""
+
+    class Narrow(Caught):
+        def event(self, event: StreamEvent) -> None:
+            if event.run_id == RECORDS[0].run_id:
+                raise ContractError("a message is too large", code="message_too_large")
+            super().event(event)
+
+    counts, out = FeedCounts(), Narrow()
+    feed = PartitionFeed(Place(0, 0, -1, SINCE), Kept(BLOCKS), out, counts)
+    feed.take(numbered(RECORDS))
+    assert by_identity(out.events) == {key: one for key, one in EVENTS.items() if key[0] != RECORDS[0].run_id}
+    assert counts.unmapped == len(EVENTS) - len(out.events) > 0
+    assert feed.next_offset == len(RECORDS)
 
 
 def test_windows_count_what_happened_in_their_minute() -> None:

@@ -55,6 +55,7 @@ def test_a_share_comes_back_as_it_was(share: ActivityShare) -> None:
         {"window_start": "2026-03-01T12:00:01Z"},
         {"window_start": "2026-03-01T12:00:00"},
         {"window_start": "soon"},
+        {"window_start": "0001-01-01T00:00:00+14:00"},
         {"tool_latency_ms": {}},
         {"tool_latency_ms": [[1]]},
         {"tool_latency_ms": [[1, "2"]]},

@@ -17,7 +17,7 @@ from yarl import URL
 
 from runlane.kafka import KafkaConfig, Tls
 
-_BUFFERED: Final = 4_096
+_BUFFERED: Final = 64
 _FETCH_WAIT: Final = "_fetch_max_wait_ms"
 _FETCH_WAIT_MS: Final = 10
 _COMMIT_SECONDS: Final = 1.0

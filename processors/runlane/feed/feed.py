@@ -21,8 +21,9 @@ from runlane.feed.history import History
 from runlane.feed.partition import FeedCounts, PartitionFeed, Place, Received
 from runlane.kafka import KafkaConfig
 
-_BATCH: Final = 500
-_QUEUED: Final = 2_000
+_BATCH: Final = 256
+_HELD_BYTES: Final = 16 * 1024 * 1024
+_QUEUED: Final = 256
 _MOST_HELD: Final = 10_000
 _TELL_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 1.0
@@ -47,13 +48,15 @@ class FeedConfig:
 class Feed:
     """Reads its group's share of the records topic from ``run`` to ``stop``.
 
-    ``counts``, ``partitions`` and ``waiting`` may be read from any thread, ``stop`` called from any.
+    ``counts``, ``partitions``, ``waiting`` and ``passed`` (messages that are done with) may be read from any
+    thread, ``stop`` called from any.
     """
 
     def __init__(self, config: FeedConfig, history: History) -> None:
         self.counts: Final = FeedCounts()
         self.partitions = 0
         self.waiting = False
+        self.passed = 0
         self._config = config
         self._history = history
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="feed")
@@ -65,6 +68,8 @@ class Feed:
         self._ending: asyncio.Event
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = False
+        self._forgotten = False
+        self._stuck = False
 
     def run(self) -> None:
         """Feed until ``stop``; raises what ended it before, ``Unavailable`` when starting again may help."""
@@ -129,7 +134,8 @@ class Feed:
         while not self._ending.is_set():
             batch = await self._batch()
             held += batch
-            due = bool(held) and (len(held) >= _MOST_HELD or clock() - told >= _TELL_SECONDS)
+            late = clock() - told >= _TELL_SECONDS or _size(held) >= _HELD_BYTES
+            due = bool(held) and (late or len(held) >= _MOST_HELD)
             if batch or due:
                 await self._deliver_surely(batch, held, tell=due)
             if due and not self._ending.is_set():
@@ -156,20 +162,30 @@ class Feed:
         """Deliver what follows from a batch, however long that takes; after a failure all that is held."""
         events, pause = batch, _FIRST_PAUSE
         while not self._ending.is_set():
+            if self._forgotten:
+                self._forgotten, events = False, held
             try:
                 await self._do(self._deliver, [event for event in events if self._ours(event)], tell=tell)
             except TemporaryError as error:
                 _log.warning("the feed tries again: %s", error.code)
-                self._feeds, events = {}, held
+                self._stuck = True
+                self._forget()
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._ending.wait(), pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
             else:
-                return
+                self._stuck = False
+                if not self._forgotten:
+                    return
+
+    def _forget(self) -> None:
+        """Begin anew with every partition: what is held and was not told of is delivered once more."""
+        self._feeds, self._forgotten = {}, True
 
     def _acknowledge(self, events: Iterable[FaustEvent]) -> None:
         """Let the group's offsets pass; after a rebalance whoever owns the rest reads it once more."""
         for event in events:
+            self.passed += 1
             if self._ours(event):
                 event.ack()
 
@@ -199,7 +215,11 @@ class Feed:
             self.counts.undecodable += 1
             _log.warning("a message of the records topic cannot be read: %s", error.code)
             return Received(message.offset, None)
-        return Received(message.offset, record if record.partition == message.partition else None)
+        if record.partition != message.partition:
+            self.counts.undecodable += 1
+            _log.warning("a record lies on another partition than its own")
+            return Received(message.offset, None)
+        return Received(message.offset, record)
 
     def _feed(self, partition: int, offset: int) -> PartitionFeed:
         feed = self._feeds.get(partition)
@@ -222,13 +242,13 @@ class Feed:
                 await asyncio.wait_for(self._ending.wait(), _LOOK_SECONDS)
             numbers = self._numbers()
             self.partitions = len(numbers)
-            self.waiting = not self._queue.empty() or any(map(self._behind, numbers))
+            self.waiting = self._stuck or not self._queue.empty() or any(map(self._behind, numbers))
             if not self.waiting and loop.time() - rested > _REST_SECONDS:
                 rested = loop.time()
                 try:
                     await self._do(self._rest, numbers)
                 except TemporaryError as error:
-                    self._feeds = {}
+                    self._forget()
                     _log.warning("the feed tries again: %s", error.code)
 
     def _rest(self, numbers: Sequence[int]) -> None:
@@ -262,11 +282,15 @@ class Feed:
         return end > feed.next_offset
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
-        self._feeds = {}
+        self._forget()
 
     async def _assigned(self, *_: Any, **__: Any) -> None:
-        self._feeds = {}
+        self._forget()
 
     async def _do(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         call = partial(work, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._worker, call)
+
+
+def _size(events: Iterable[FaustEvent]) -> int:
+    return sum(len(event.message.value or b"") for event in events)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 
 from runlane.contract.activity import ActivityFold, ActivityShare, window_start
-from runlane.contract.errors import InvalidCommand
+from runlane.contract.errors import ContractError, InvalidCommand
 from runlane.contract.payloads import SESSION_PURGED
 from runlane.contract.stream import StreamEvent, may_stream, stream_events
 from runlane.contract.values import CommittedRecord
@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class Outlet(Protocol):
-    """Where events and shares go; both return at once, ``Producing.settle`` knows what arrived."""
+    """Where events and shares go; both return at once, ``Deliveries.settle`` knows what arrived."""
 
     def event(self, event: StreamEvent) -> None:
         """Take an event on its way to the stream."""
@@ -38,7 +38,7 @@ class Outlet(Protocol):
 
 @dataclass(slots=True)
 class FeedCounts:
-    """What a feed has done, for its metrics. ``messages`` counts whatever was read, so it shows progress."""
+    """What a feed has done, for its metrics; what is tried again is counted again."""
 
     messages: int = 0
     records: int = 0
@@ -211,8 +211,19 @@ class PartitionFeed:
             _log.warning("a record has no stream event: %s", refused.code)
             return
         for event in events:
-            self.counts.events += 1
+            self._send(event)
+
+    def _send(self, event: StreamEvent) -> None:
+        """Hand an event on; escaping may have made it larger than a message may be, as its record was not."""
+        try:
             self.outlet.event(event)
+        except ContractError as refused:
+            if refused.code != "message_too_large":
+                raise
+            self.counts.unmapped += 1
+            _log.warning("a stream event is left out: %s", refused.code)
+        else:
+            self.counts.events += 1
 
     def _share(self, share: ActivityShare) -> None:
         self.counts.shares += 1

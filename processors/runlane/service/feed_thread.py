@@ -66,8 +66,8 @@ class FeedThread:
     def faults(self) -> Faults:
         """Say what is wrong: no partition, or messages that wait while none is done."""
         now, feed = self._clock(), self.feed
-        if feed.counts.messages != self._done or not feed.waiting:
-            self._done, self._moved_at = feed.counts.messages, now
+        if feed.passed != self._done or not feed.waiting:
+            self._done, self._moved_at = feed.passed, now
         if self.ended.is_set():
             return {"feed": "it has ended"}
         if not feed.partitions:

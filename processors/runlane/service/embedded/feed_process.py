@@ -122,7 +122,9 @@ def _main() -> int:
     """Be the feed, for as long as the input is open."""
 
     def watch() -> None:
-        sys.stdin.buffer.read()
+        # Not through the buffer, whose lock a thread must not hold when the interpreter ends.
+        while os.read(sys.stdin.fileno(), 4_096):
+            pass
         # Broker and journal went with the stack, so there is nothing left to finish.
         os._exit(Exit.UNAVAILABLE)
 

@@ -55,6 +55,7 @@ class ActivityFold:
         self._counts: dict[str, _Counts] = {}
         self._changed: dict[str, None] = {}
         self._closed: list[ActivityShare] = []
+        self._quiet: list[str] = []
         for lane, agent_id, runs in running:
             self._run(lane, agent_id, runs)
 
@@ -89,11 +90,15 @@ class ActivityFold:
         """Return empty shares of the window of ``now`` for agents that run and did nothing in it.
 
         Only true when every record committed so far was taken. They count no record, so any other share wins.
+        Who ran at the last call and runs no more is told of once, with none running.
         """
         start = window_start(now)
         if start < self._window:
             return ()
-        quiet = (one for one in self._running if start > self._window or one not in self._counts)
+        asked = dict.fromkeys([*self._running, *self._quiet])
+        quiet = [one for one in asked if start > self._window or one not in self._counts]
+        # Whose runs have ended since is told once more: that nothing runs.
+        self._quiet = [one for one in quiet if self._running[one]]
         return [
             ActivityShare(agent_id, self._partition, start, running=self._running[agent_id])
             for agent_id in quiet

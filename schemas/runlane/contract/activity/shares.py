@@ -10,7 +10,7 @@ from runlane import strictjson
 from runlane.contract.errors import InvalidCommand
 from runlane.contract.ids import check_id
 from runlane.contract.payloads.text import dump
-from runlane.contract.times import EPOCH, micros
+from runlane.contract.times import EPOCH
 
 ACTIVITY_SCHEMA: Final = "runlane.activity.v1"
 """What the header ``schema`` says of a share."""
@@ -110,11 +110,11 @@ def _count(value: object) -> int:
 def _start(value: object) -> datetime:
     try:
         instant = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        instant = None
-    if instant is None or instant.utcoffset() is None or micros(instant) % (WINDOW_SECONDS * 1_000_000):
-        raise _refused()
-    return window_start(instant)
+        if instant is not None and instant.utcoffset() is not None and window_start(instant) == instant:
+            return window_start(instant)
+    except (ValueError, OverflowError):
+        pass
+    raise _refused()
 
 
 def _buckets(value: object) -> tuple[tuple[int, int], ...]:

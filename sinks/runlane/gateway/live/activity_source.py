@@ -75,7 +75,10 @@ class KafkaActivitySource:
                     behind.discard(place)
             for place in polled.lost:
                 # What is gone from the topic is older than what is asked for.
-                consumer.start(place, consumer.watermarks(place, _ANSWER_SECONDS)[0])
+                low = consumer.watermarks(place, _ANSWER_SECONDS)[0]
+                consumer.start(place, low)
+                if low >= ends[place]:
+                    behind.discard(place)
 
 
 def _shares(messages: Sequence[Message]) -> Iterable[ActivityShare]:

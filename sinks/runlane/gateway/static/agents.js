@@ -41,6 +41,11 @@ export class Agents {
   #take(window) {
     const windows = this.known.get(window.agent_id) ?? new Map();
     this.known.set(window.agent_id, windows.set(Math.floor(Date.parse(window.window_start) / MINUTE), window));
+    const oldest = Math.floor(now() / MINUTE) - SUMMED;
+    for (const [agent, kept] of this.known) {
+      for (const at of kept.keys()) if (at <= oldest) kept.delete(at);
+      if (!kept.size) this.known.delete(agent);
+    }
     this.changed();
   }
 
