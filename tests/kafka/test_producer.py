@@ -18,6 +18,8 @@ from tests.harness import new_topic_prefix
 from tests.kafka.conftest import MakeTopic
 from tests.kafka.reading import PATIENCE_SECONDS, read, read_from, until, write
 
+pytestmark = pytest.mark.slow
+
 Reports = list[RunlaneError | None]
 
 

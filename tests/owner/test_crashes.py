@@ -9,6 +9,8 @@ from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.system import System
 from tests.owner.test_simulation import populate
 
+pytestmark = pytest.mark.slow
+
 TAKEOVER = ("shape", "end", "recorded", "insert", "tips", "facts", "outbox", "pending_erases", "start")
 COMMIT = ("load_lanes", "insert", "tips", "send", "commit", "active_parts", "erase")
 POINTS = [

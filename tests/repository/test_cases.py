@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def marked_cases(path: Path) -> Iterator[str]:
                 pass
 
 
+@cache
 def covered_cases() -> set[str]:
     tests = (path for path in python_files("tests") if path.name.startswith("test_"))
     return {number for path in tests for number in marked_cases(path)}

@@ -18,6 +18,8 @@ from runlane.store.endpoint import Endpoint, EndpointConfig, Limits
 from tests.harness.ports import free_ports
 from tests.store.endpoint.served import PASSWORD, Served, basic
 
+pytestmark = pytest.mark.slow
+
 ONE_BLOCK = {
     "async_insert": 0,
     "insert_deduplicate": 1,
