@@ -61,9 +61,9 @@ def test_a_row_changes_in_place_when_its_run_ends(world: World, open_tab: OpenTa
     scenes.crowd(world, 8)
     run = world.runs["run_01KP7Q001A0MV1T"]
     page = open_tab("/").page
-    order = ids(page)
     row = page.locator(".runrow", has=page.locator(f"[title='{run.id}']"))
     expect(row).to_contain_text("Running")
+    order = ids(page)
     run.add(
         "run_completed",
         {
