@@ -129,18 +129,20 @@ class Feed:
     async def _take_all(self) -> None:
         """Deliver events at once, tell of windows once a second, and let the offsets pass what was told."""
         held: list[FaustEvent] = []
+        size = 0
         clock = asyncio.get_running_loop().time
         told = clock()
         while not self._ending.is_set():
             batch = await self._batch()
             held += batch
-            late = clock() - told >= _TELL_SECONDS or _size(held) >= _HELD_BYTES
+            size += sum(len(event.message.value or b"") for event in batch)
+            late = clock() - told >= _TELL_SECONDS or size >= _HELD_BYTES
             due = bool(held) and (late or len(held) >= _MOST_HELD)
             if batch or due:
                 await self._deliver_surely(batch, held, tell=due)
             if due and not self._ending.is_set():
                 self._acknowledge(held)
-                held, told = [], clock()
+                held, size, told = [], 0, clock()
         if not self._feeds:
             return
         with contextlib.suppress(TemporaryError):
@@ -290,7 +292,3 @@ class Feed:
     async def _do(self, work: Callable[..., T], *arguments: Any, **named: Any) -> T:
         call = partial(work, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self._worker, call)
-
-
-def _size(events: Iterable[FaustEvent]) -> int:
-    return sum(len(event.message.value or b"") for event in events)

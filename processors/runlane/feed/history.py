@@ -14,12 +14,11 @@ from runlane.contract.values import CommittedRecord
 from runlane.store import ClientPool
 from runlane.store.chain import ChainReader
 from runlane.store.sql import names, slices
+from runlane.store.tables import JOURNAL
 from runlane.store.values import instant
 
 _PAGE_BYTES: Final = 4 * KIB * KIB
-_COMMITS: Final = (
-    "kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND partition = {partition:UInt32}"
-)
+_COMMITS: Final = f"{JOURNAL.commits} AND partition = {{partition:UInt32}}"
 _LAST: Final = f"SELECT count(), max(block) FROM journal WHERE {_COMMITS}"  # noqa: S608
 _POSITION_BEFORE: Final = f"""
 SELECT count(), max(position) FROM journal WHERE {_COMMITS} AND block < {{block:Int64}} AND type = 'commit'

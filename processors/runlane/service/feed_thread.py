@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from runlane.feed import Feed, FeedConfig, FeedCounts, History
-from runlane.service.health import PATIENCE_SECONDS, Faults
+from runlane.service.background import Background
+from runlane.service.health import Faults, Progress, Pulse
+from runlane.service.metrics import process_registry
 
 COUNTERS: Final = {
     "messages": "Messages of the records topic that were read.",
@@ -29,67 +28,27 @@ COUNTERS: Final = {
 assert {field.name for field in fields(FeedCounts)} == set(COUNTERS)
 
 
-class FeedThread:
-    """Feeds from entering to leaving: ``with FeedThread(config, history) as feed: feed.ended.wait()``.
-
-    ``failure`` is what ended it before it was asked to, and ``ended`` is set then.
-    """
+class FeedThread(Background):
+    """Feeds from entering to leaving: ``with FeedThread(config, history) as feed: feed.ended.wait()``."""
 
     def __init__(
         self, config: FeedConfig, history: History, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.feed = Feed(config, history)
-        self.failure: BaseException | None = None
-        self.ended = threading.Event()
-        self._clock = clock
-        self._done = -1
-        self._moved_at = clock()
-        self._thread = threading.Thread(target=self._run, name="feed")
-
-    def __enter__(self) -> Self:
-        """Start to feed."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Deliver what is in hand, commit, then leave the group."""
-        self.feed.stop()
-        self._thread.join()
-
-    def check(self) -> None:
-        """Raise what ended the feed, if anything did."""
-        if self.failure is not None:
-            raise self.failure
+        self._progress = Progress(self._pulse, role="feed", stuck="records wait and none is fed", clock=clock)
+        super().__init__("feed", self.feed)
 
     def faults(self) -> Faults:
         """Say what is wrong: no partition, or messages that wait while none is done."""
-        now, feed = self._clock(), self.feed
-        if feed.passed != self._done or not feed.waiting:
-            self._done, self._moved_at = feed.passed, now
-        if self.ended.is_set():
-            return {"feed": "it has ended"}
-        if not feed.partitions:
-            return {"feed": "no partition is assigned"}
-        if now - self._moved_at > PATIENCE_SECONDS:
-            return {"feed": "records wait and none is fed"}
-        return {}
+        return {"feed": "it has ended"} if self.ended.is_set() else self._progress.faults()
 
     def registry(self) -> CollectorRegistry:
         """Return a registry with the feed's metrics and those of its process."""
-        registry = CollectorRegistry()
-        registry.register(_FeedCollector(self.feed))
-        ProcessCollector(registry=registry)
-        return registry
+        return process_registry(_FeedCollector(self.feed))
 
-    def _run(self) -> None:
-        try:
-            self.feed.run()
-        except BaseException as failure:  # noqa: BLE001 - the main thread raises it and chooses the exit code
-            self.failure = failure
-        finally:
-            self.ended.set()
+    def _pulse(self) -> Pulse:
+        feed = self.feed
+        return Pulse(partitions=feed.partitions, done=feed.passed, waiting=feed.waiting)
 
 
 class _FeedCollector(Collector):

@@ -8,7 +8,6 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from runlane.contract.codec import Codec
@@ -16,6 +15,7 @@ from runlane.contract.topics import Topics
 from runlane.kafka import GroupSettings, KafkaConfig
 from runlane.owner.owner import SystemClock, SystemIds
 from runlane.service.health import Faults
+from runlane.service.metrics import process_registry
 from runlane.service.role_thread import RoleThread
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool
@@ -83,10 +83,7 @@ class MemoryThread(RoleThread):
 
     def registry(self) -> CollectorRegistry:
         """Return a registry with the sink's metrics and those of its process."""
-        registry = CollectorRegistry()
-        registry.register(_SinkCollector(self.sink))
-        ProcessCollector(registry=registry)
-        return registry
+        return process_registry(_SinkCollector(self.sink))
 
 
 class _SinkCollector(Collector):

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from typing import Final
 
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
 )
+from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
 from runlane.owner.chain import Phase
@@ -33,6 +35,14 @@ COUNTERS: Final = {
     "lanes_loaded": "Lanes read from the journal into the cache.",
 }
 assert {field.name for field in fields(Stats)} == set(COUNTERS)
+
+
+def process_registry(collector: Collector) -> CollectorRegistry:
+    """Return a registry with what ``collector`` collects and the metrics of this process."""
+    registry = CollectorRegistry()
+    registry.register(collector)
+    ProcessCollector(registry=registry)
+    return registry
 
 
 class OwnerCollector(Collector):

@@ -7,7 +7,6 @@ from typing import Final
 
 import structlog
 from prometheus_client import CollectorRegistry
-from prometheus_client.process_collector import ProcessCollector
 
 from runlane.contract.codec import Codec
 from runlane.contract.errors import RunlaneError
@@ -20,7 +19,7 @@ from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner, SystemClock, SystemIds
 from runlane.owner.ports import Ports
 from runlane.service.health import Progress, Pulse
-from runlane.service.metrics import OwnerCollector
+from runlane.service.metrics import OwnerCollector, process_registry
 from runlane.service.role_thread import RoleThread
 from runlane.store.block import LogId
 from runlane.store.engine import ClientPool
@@ -75,10 +74,7 @@ class OwnerThread(RoleThread):
 
     def registry(self) -> CollectorRegistry:
         """Return a registry with the owner's metrics and those of its process."""
-        registry = CollectorRegistry()
-        registry.register(self._collector)
-        ProcessCollector(registry=registry)
-        return registry
+        return process_registry(self._collector)
 
     def accompany(self) -> None:
         """Fill the derived table after new blocks."""

@@ -11,6 +11,7 @@ from typing import Final, Protocol, Self
 import structlog
 
 from runlane.contract.errors import Unavailable
+from runlane.service.background import Background, Work
 from runlane.store.stops import Stop
 from runlane.store.topic_log import TopicLog
 
@@ -18,27 +19,18 @@ _LOOK_SECONDS: Final = 1.0
 _STEP_SECONDS: Final = 0.02
 
 
-class Role(Protocol):
+class Role(Work, Protocol):
     """What owns partitions: an owner, a memory sink."""
-
-    def run(self) -> None:
-        """Own until ``stop``; raises what cannot be gone on from."""
-        ...
-
-    def stop(self) -> None:
-        """End ``run``; any thread."""
-        ...
 
     def stops(self) -> Mapping[int, Stop]:
         """Return the stopped partitions and why; any thread."""
         ...
 
 
-class RoleThread(ABC):
+class RoleThread(Background, ABC):
     """Runs from entering to leaving: ``with SomeThread(parts) as role: role.ended.wait()``.
 
-    ``failure`` is what ended the role before it was asked to, and ``ended`` is set then. ``log`` is closed at
-    the end. ``name`` is what an operator is told: "owner", "memory sink".
+    ``log`` is closed at the end. ``name`` is what an operator is told: "owner", "memory sink".
     """
 
     name: str
@@ -46,17 +38,13 @@ class RoleThread(ABC):
     """What is said to be stopped."""
 
     def __init__(self, role: Role, log: TopicLog) -> None:
+        thread = self.name.replace(" ", "-")
+        super().__init__(thread, role)
         self._role = role
         self._log = log
-        self.failure: BaseException | None = None
-        self.ended = threading.Event()
         self._leaving = threading.Event()
         self._told: Mapping[int, Stop] = {}
-        thread = self.name.replace(" ", "-")
-        self._threads = [
-            threading.Thread(target=self._run, name=thread),
-            threading.Thread(target=self._look, name=f"{thread}-company"),
-        ]
+        self._company = threading.Thread(target=self._look, name=f"{thread}-company")
 
     @property
     @abstractmethod
@@ -67,7 +55,7 @@ class RoleThread(ABC):
         """Return the command that an operator may answer a stop with."""
         return stop.answer
 
-    def accompany(self) -> None:  # noqa: B027 - a role may have nothing else to do
+    def accompany(self) -> None:
         """Do what else is due now and then; raises nothing."""
 
     def stops(self) -> dict[int, str]:
@@ -85,15 +73,10 @@ class RoleThread(ABC):
             waited += _STEP_SECONDS
             self.ended.wait(_STEP_SECONDS)
 
-    def check(self) -> None:
-        """Raise what ended the role, if anything did."""
-        if self.failure is not None:
-            raise self.failure
-
     def __enter__(self) -> Self:
         """Start."""
-        for thread in self._threads:
-            thread.start()
+        super().__enter__()
+        self._company.start()
         return self
 
     def __exit__(
@@ -101,18 +84,9 @@ class RoleThread(ABC):
     ) -> None:
         """Settle what is in flight, then let every partition go."""
         self._leaving.set()
-        self._role.stop()
-        for thread in self._threads:
-            thread.join()
+        super().__exit__(kind, error, trace)
+        self._company.join()
         self._log.close()
-
-    def _run(self) -> None:
-        try:
-            self._role.run()
-        except BaseException as failure:  # noqa: BLE001 - the main thread raises it and chooses the exit code
-            self.failure = failure
-        finally:
-            self.ended.set()
 
     def _look(self) -> None:
         while not self._leaving.wait(_LOOK_SECONDS):

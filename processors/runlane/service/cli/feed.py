@@ -9,8 +9,7 @@ from typing import Final
 import click
 import structlog
 
-from runlane.contract.errors import SettingsError, TopicMismatch
-from runlane.kafka import Admin
+from runlane.contract.errors import SettingsError
 from runlane.service.cli.output import note
 from runlane.service.exits import Exit
 from runlane.service.journal import open_pool
@@ -18,6 +17,7 @@ from runlane.service.logs import configure_logs
 from runlane.service.probes import ProbeServer
 from runlane.service.settings import Settings, load_settings, parse_listen
 from runlane.service.signals import Stopped, stoppable, wait_for
+from runlane.service.topics import need_topics
 from runlane.store import ClientPool, journal_id
 
 try:
@@ -72,9 +72,6 @@ def feed_command(*, again: int | None) -> int:
 
 def _config(settings: Settings, pool: ClientPool) -> FeedConfig:
     kafka, topics = settings.kafka_config("feed"), settings.topics()
-    counts = Admin(kafka).partition_counts()
-    for spec in (topics.records, topics.stream, topics.activity):
-        if spec.name not in counts:
-            raise TopicMismatch(f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name)
+    need_topics(kafka, topics.records, topics.stream, topics.activity)
     journal_id(pool)  # refuses a database without a journal
     return FeedConfig(kafka, topics, settings.feed_group, settings.codec())

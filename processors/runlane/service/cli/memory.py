@@ -7,8 +7,7 @@ from contextlib import ExitStack
 import click
 import structlog
 
-from runlane.contract.errors import TopicMismatch
-from runlane.kafka import Admin, GroupSettings
+from runlane.kafka import GroupSettings
 from runlane.service.exits import Exit
 from runlane.service.journal import open_pool
 from runlane.service.logs import configure_logs
@@ -16,6 +15,7 @@ from runlane.service.memory_thread import ADOPTABLE, MemoryParts, MemoryThread
 from runlane.service.probes import ProbeServer
 from runlane.service.settings import Settings, load_settings, parse_listen
 from runlane.service.signals import Stopped, stoppable, wait_for
+from runlane.service.topics import need_topics
 from runlane.store import ClientPool, journal_id, self_test
 
 
@@ -57,10 +57,7 @@ def memory_sink_command(*, adopt_log: bool) -> int:
 def _parts(settings: Settings, pool: ClientPool, *, adopt_log: bool) -> MemoryParts:
     """Return what a memory sink is made of; ``TopicMismatch`` and ``SchemaDrift`` as of an owner."""
     kafka, topics = settings.kafka_config("memory-sink"), settings.topics()
-    counts = Admin(kafka).partition_counts()
-    for spec in (topics.memory, topics.outcomes):
-        if spec.name not in counts:
-            raise TopicMismatch(f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name)
+    need_topics(kafka, topics.memory, topics.outcomes)
     return MemoryParts(
         kafka=kafka,
         topics=topics,

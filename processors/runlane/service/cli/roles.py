@@ -8,9 +8,8 @@ from contextlib import ExitStack
 import click
 import structlog
 
-from runlane.contract.errors import TopicMismatch
 from runlane.contract.signing import parse_key
-from runlane.kafka import Admin, GroupSettings
+from runlane.kafka import GroupSettings
 from runlane.owner.config import OwnerConfig
 from runlane.service.api_server import access_of
 from runlane.service.exits import Exit
@@ -21,6 +20,7 @@ from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.service.probes import ProbeServer
 from runlane.service.settings import Settings, load_settings, parse_listen
 from runlane.service.signals import Stopped, stoppable, wait_for
+from runlane.service.topics import need_topics
 from runlane.store import ClientPool, journal_id, self_test
 
 
@@ -93,10 +93,7 @@ def owner_parts(settings: Settings, pool: ClientPool) -> OwnerParts:
     """
     kafka = settings.kafka_config("owner")
     topics = settings.topics()
-    counts = Admin(kafka).partition_counts()
-    for spec in (topics.commands, topics.outcomes, topics.records, topics.rejected):
-        if spec.name not in counts:
-            raise TopicMismatch(f"topic {spec.name} is missing: run `runlane topics`", topic=spec.name)
+    need_topics(kafka, topics.commands, topics.outcomes, topics.records, topics.rejected)
     host_keys = settings.keyring("host_key") if settings.host_key else None
     return OwnerParts(
         kafka=kafka,
