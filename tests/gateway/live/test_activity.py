@@ -12,6 +12,7 @@ from runlane.contract.activity import ActivityShare
 from runlane.contract.reader import SessionScope
 from runlane.gateway import Access, Role, Token
 from runlane.gateway.live import activity as module
+from runlane.gateway.live import following
 from runlane.gateway.live import windows
 from tests.gateway.live.world import HOST, NOW, TOKENS, VIEWER, WORKER, World, data, serve
 
@@ -130,7 +131,7 @@ async def test_to_other_viewers_there_is_no_such_thing(world: World, path: str) 
 
 
 async def test_a_broker_that_is_away_is_said_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_START_SECONDS", 0.05)
+    monkeypatch.setattr(following, "_START_SECONDS", 0.05)
     world.shares.ready = False
     async with world.client() as http:
         answer = await http.get("/v1/activity")

@@ -362,7 +362,7 @@ def _records(events: list[ServerEvent]) -> list[CommittedRecord]:
 async def test_without_a_broker_a_stream_is_refused_for_now(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from runlane.gateway.live import live as module
+    from runlane.gateway.live import following as module
 
     monkeypatch.setattr(module, "_START_SECONDS", 0.01)
     world.topic.ready = False

@@ -11,11 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from runlane.contract.activity import ActivityShare, ActivityWindow
-from runlane.contract.errors import Unavailable
 from runlane.gateway.live import frames
+from runlane.gateway.live.following import Following
 from runlane.gateway.live.windows import KEPT, Key, Windows
 
-_START_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 1.0
 """A window that changes all the time is told as often as that."""
 _BEAT_SECONDS: Final = 15.0
@@ -60,42 +59,24 @@ class _Tap:
         self.news = asyncio.Event()
 
 
-class Activity:
-    """The windows of one gateway process, made anywhere, used on one event loop.
-
-    Nothing is read before the first caller comes. ``stop`` ends every stream, from any thread.
-    """
+class Activity(Following):
+    """The windows of one gateway process; nothing is read before the first caller comes."""
 
     def __init__(
         self, source: ActivitySource, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
     ) -> None:
+        super().__init__(source.close)
         self._source = source
         self._now = now
         self._windows = Windows()
         self._taps: dict[_Tap, None] = {}
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._ready = asyncio.Event()
         self._waits = False
-        self._stopped = False
 
     async def windows(self, agent_id: str = "", last: timedelta = KEPT) -> Sequence[ActivityWindow]:
         """Return the windows of the ``last`` minutes; ``Unavailable`` when the broker does not answer."""
         await self.follow()
         self._renew()
         return self._windows.since(self._now() - last, agent_id)
-
-    async def follow(self) -> None:
-        """Return once the last hour is known; ``Unavailable`` if that takes long."""
-        if self._stopped:
-            raise Unavailable("the gateway stops", code="stopping")
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-            self._source.start(self)
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                await self._ready.wait()
-        except TimeoutError:
-            raise Unavailable("the broker does not answer", code="broker_unavailable") from None
 
     @contextlib.contextmanager
     def tap(self) -> Generator[_Tap]:
@@ -127,25 +108,9 @@ class Activity:
             told = (self._windows.window(key) for key in changed)
             yield b"".join(_frame(window) for window in told if window is not None)
 
-    def stop(self) -> None:
-        """End every stream, and let nobody in any more."""
-        self._stopped = True
-        self._call(self._wake)
-
-    async def aclose(self) -> None:
-        """End the source; streams that are still open end too."""
-        self._stopped = True
-        self._wake()
-        if self._loop is not None:
-            await asyncio.to_thread(self._source.close)
-
     def take(self, shares: Sequence[ActivityShare]) -> None:
         """Hand shares over to the event loop."""
         self._call(self._take, shares)
-
-    def ready(self) -> None:
-        """Take notice that the last hour is known."""
-        self._call(self._ready.set)
 
     def _take(self, shares: Iterable[ActivityShare]) -> None:
         self._windows.take(shares)
@@ -164,15 +129,12 @@ class Activity:
                 tap.changed.update(dict.fromkeys(changed))
                 tap.news.set()
 
-    def _wake(self) -> None:
+    def _begin(self) -> None:
+        self._source.start(self)
+
+    def _leave(self) -> None:
         for tap in self._taps:
             tap.news.set()
-
-    def _call(self, call: Callable[..., object], *arguments: object) -> None:
-        # Before the first viewer there is no loop, and after the last one it may be closed.
-        if self._loop is not None:
-            with contextlib.suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(call, *arguments)
 
 
 def _frame(window: ActivityWindow) -> bytes:

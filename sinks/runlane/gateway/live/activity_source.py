@@ -3,61 +3,39 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
 from runlane.contract.activity import ActivityShare, decode_share
-from runlane.contract.errors import InvalidCommand, RunlaneError, TopicMismatch
+from runlane.contract.errors import InvalidCommand, TopicMismatch
 from runlane.contract.topics import Topics
 from runlane.gateway.live.activity import ActivitySink
+from runlane.gateway.live.kafka_reader import ANSWER_SECONDS, KafkaReader
 from runlane.gateway.live.windows import KEPT
 from runlane.kafka import Admin, Consumer, KafkaConfig, Message, Partition
 
 _POLL_MESSAGES: Final = 1_000
 _POLL_SECONDS: Final = 0.2
-_ANSWER_SECONDS: Final = 5.0
-_RETRY_SECONDS: Final = 1.0
 _log = logging.getLogger(__name__)
 
 
-class KafkaActivitySource:
-    """Implements ``ActivitySource``; a broker that is away is tried again for ever."""
+class KafkaActivitySource(KafkaReader[ActivitySink]):
+    """Implements ``ActivitySource``."""
+
+    subject = "activity"
 
     def __init__(self, config: KafkaConfig, topics: Topics) -> None:
-        self._config = config
+        super().__init__(config)
         self._topic = topics.activity.name
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self, sink: ActivitySink) -> None:
-        """Begin to read."""
-        self._thread = threading.Thread(target=self._run, args=(sink,), name="live-activity", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the reader."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self, sink: ActivitySink) -> None:
-        while not self._stop.is_set():
-            try:
-                with Consumer(self._config) as consumer:
-                    self._follow(consumer, sink)
-            except RunlaneError as error:
-                _log.warning("the activity reader starts again: %s", error.code)
-                self._stop.wait(_RETRY_SECONDS)
 
     def _follow(self, consumer: Consumer, sink: ActivitySink) -> None:
-        count = Admin(self._config, timeout=_ANSWER_SECONDS).partition_counts().get(self._topic)
+        count = Admin(self._config, timeout=ANSWER_SECONDS).partition_counts().get(self._topic)
         if count is None:
             raise TopicMismatch(f"topic {self._topic} is missing", topic=self._topic)
         places = [Partition(self._topic, number) for number in range(count)]
-        starts = consumer.offsets_since(places, datetime.now(UTC) - KEPT, _ANSWER_SECONDS)
-        ends = {place: consumer.watermarks(place, _ANSWER_SECONDS)[1] for place in places}
+        starts = consumer.offsets_since(places, datetime.now(UTC) - KEPT, ANSWER_SECONDS)
+        ends = {place: consumer.watermarks(place, ANSWER_SECONDS)[1] for place in places}
         consumer.assign(starts)
         behind = {place for place in places if starts[place] < ends[place]}
         told = False
@@ -75,7 +53,7 @@ class KafkaActivitySource:
                     behind.discard(place)
             for place in polled.lost:
                 # What is gone from the topic is older than what is asked for.
-                low = consumer.watermarks(place, _ANSWER_SECONDS)[0]
+                low = consumer.watermarks(place, ANSWER_SECONDS)[0]
                 consumer.start(place, low)
                 if low >= ends[place]:
                     behind.discard(place)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -17,58 +16,36 @@ from runlane.contract.codec import Codec
 from runlane.contract.delta import decode_delta
 from runlane.contract.errors import (
     InvalidCommand,
-    RunlaneError,
     TopicMismatch,
     Unavailable,
     UndecodableMessage,
 )
 from runlane.contract.topics import Topics
+from runlane.gateway.live.kafka_reader import ANSWER_SECONDS, KafkaReader
 from runlane.gateway.live.ports import Happened, LaneDelta, Sink
 from runlane.kafka import Admin, Consumer, KafkaConfig, Message, Partition
 
 _POLL_MESSAGES: Final = 500
 _POLL_SECONDS: Final = 0.2
-_ANSWER_SECONDS: Final = 5.0
-_RETRY_SECONDS: Final = 1.0
 _GROWTH_SECONDS: Final = 10.0
 _log = logging.getLogger(__name__)
 
 
-class KafkaSource:
-    """Implements ``Source``; a broker that is away is tried again for ever."""
+class KafkaSource(KafkaReader[Sink]):
+    """Implements ``Source``."""
+
+    subject = "live"
 
     def __init__(self, config: KafkaConfig, topics: Topics, codec: Codec | None = None) -> None:
-        self._config = config
+        super().__init__(config)
         self._records = topics.records.name
         self._deltas = topics.deltas.name
         self._codec = codec or Codec()
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self, sink: Sink) -> None:
-        """Begin to read."""
-        self._thread = threading.Thread(target=self._run, args=(sink,), name="live-records", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the reader."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self, sink: Sink) -> None:
-        while not self._stop.is_set():
-            try:
-                with Consumer(self._config) as consumer:
-                    self._follow(consumer, sink)
-            except RunlaneError as error:
-                _log.warning("the live reader starts again: %s", error.code)
-                self._stop.wait(_RETRY_SECONDS)
 
     def _follow(self, consumer: Consumer, sink: Sink) -> None:
-        admin = Admin(self._config, timeout=_ANSWER_SECONDS)
+        admin = Admin(self._config, timeout=ANSWER_SECONDS)
         known = self._partitions(admin)
-        ends = {place: consumer.watermarks(place, _ANSWER_SECONDS)[1] for place in known}
+        ends = {place: consumer.watermarks(place, ANSWER_SECONDS)[1] for place in known}
         consumer.assign(ends)
         # The first time nobody looks yet; later what lies between the two readers was missed.
         sink.lose()
@@ -98,7 +75,7 @@ class KafkaSource:
 
     def _go_to_start(self, consumer: Consumer, places: Iterable[Partition]) -> None:
         for place in places:
-            consumer.start(place, consumer.watermarks(place, _ANSWER_SECONDS)[0])
+            consumer.start(place, consumer.watermarks(place, ANSWER_SECONDS)[0])
 
     def _read(self, messages: Sequence[Message], sink: Sink) -> Iterable[Happened]:
         for message in messages:
