@@ -13,7 +13,7 @@ from runlane.contract.ids import run_lane
 from runlane.contract.partitioner import partition_for
 from runlane.owner.cache import LaneCache
 from runlane.owner.chain import Phase
-from runlane.owner.tasks import Revoked, Task, TaskKind
+from runlane.owner.tasks import Done, Revoked, Task, TaskKind
 from runlane.owner.tenure import Tenure
 from runlane.store.block import SealedBlock
 from runlane.store.flight import InsertReport
@@ -77,6 +77,7 @@ class Waiting:
     number: int
     since: float | None
     granted: list[int]
+    tasks: list[Task]
 
     def waiting_since(self, now: float, linger: float) -> float | None:
         return self.since
@@ -84,17 +85,21 @@ class Waiting:
     def attempt(self, now: float) -> Task:
         self.since = None
         self.granted.append(self.number)
-        return Task(TaskKind.INSERT, lambda _: None, lambda _: None, lambda _: None)
+        task = Task(TaskKind.INSERT, lambda _: None, lambda _: None, lambda _: None)
+        self.tasks.append(task)
+        return task
 
 
 def test_the_partition_that_waits_longest_gets_the_next_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     core = bounded(inserts_in_flight=2)._spawn().core
     granted: list[int] = []
-    waiting = {number: Waiting(number, since, granted) for number, since in enumerate((5.0, 2.0, None, 1.0))}
+    tasks: list[Task] = []
+    since = enumerate((5.0, 2.0, None, 1.0))
+    waiting = {number: Waiting(number, begun, granted, tasks) for number, begun in since}
     monkeypatch.setattr(core, "_chains", waiting)
     core._grant()
     assert granted == [3, 1]
-    core._inserting -= 1
+    core.handle(Done(tasks[0], InsertReport.ACKED, None))
     core._grant()
     assert granted == [3, 1, 0]
 

@@ -11,7 +11,7 @@ from runlane.contract.activity import ActivityShare, share_message
 from runlane.contract.codec import Codec
 from runlane.contract.errors import Overloaded, RunlaneError, Unavailable, UndecodableMessage
 from runlane.contract.stream import StreamEvent, stream_message
-from runlane.contract.topics import Topics
+from runlane.contract.topics import TopicMessage, Topics
 from runlane.feed.order import NOTHING
 from runlane.kafka import Consumer, GroupSettings, KafkaConfig, Partition, Producer
 
@@ -43,13 +43,11 @@ class Deliveries:
 
     def event(self, event: StreamEvent) -> None:
         """Send an event."""
-        message = stream_message(event)
-        self._send(self._stream, message.key, message.body, message.headers)
+        self._send(self._stream, stream_message(event))
 
     def share(self, share: ActivityShare) -> None:
         """Send a share."""
-        message = share_message(share)
-        self._send(self._activity, message.key, message.body, message.headers)
+        self._send(self._activity, share_message(share))
 
     def settle(self) -> None:
         """Return once everything sent has arrived; else ``Unavailable``, or what the broker refused with."""
@@ -60,11 +58,14 @@ class Deliveries:
         if not arrived:
             raise Unavailable("the broker confirms nothing", code="broker_unavailable")
 
-    def _send(self, topic: str, key: bytes, body: bytes, headers: Sequence[tuple[str, bytes]]) -> None:
+    def _send(self, topic: str, message: TopicMessage) -> None:
+        headers = list(message.headers)
         deadline = time.monotonic() + _SETTLE_SECONDS
         while True:
             try:
-                self._producer.produce(topic, body, key=key, headers=list(headers), on_delivery=self._report)
+                self._producer.produce(
+                    topic, message.body, key=message.key, headers=headers, on_delivery=self._report
+                )
             except Overloaded:
                 if time.monotonic() > deadline:
                     raise

@@ -59,7 +59,6 @@ class Core:
         self._linger = Linger(bounds, io, clock)
         self._watch = LogWatch(io, clock, self._log_seen)
         self._chains: dict[int, Chain] = {}
-        self._inserting = 0
 
     @property
     def stats(self) -> Stats:
@@ -128,7 +127,7 @@ class Core:
         """Return when ``step`` is due without an event, by the monotonic clock; infinity for never."""
         now, chains = self._shared.clock.monotonic(), self._chains.values()
         # While every slot is taken, it is an insert's end that lets a waiting block go on, not a time.
-        full = self._inserting >= self._shared.bounds.inserts_in_flight
+        full = self._shared.readbacks.inserting >= self._shared.bounds.inserts_in_flight
         times = [chain.wake_at(now, full=full) for chain in chains]
         helpers = (self._shared.readbacks, self._shared.eraser, self._linger, self._watch)
         times += [helper.wake_at() for helper in helpers]
@@ -141,8 +140,6 @@ class Core:
             chain.log_seen(shape)
 
     def _done(self, done: Done) -> None:
-        if done.task.kind is TaskKind.INSERT:
-            self._inserting -= 1
         if done.failure is not None:
             done.task.failed(done.failure)
         else:
@@ -155,7 +152,7 @@ class Core:
     def _grant(self) -> None:
         """Give free slots to the blocks that wait longest."""
         shared = self._shared
-        while self._inserting < shared.bounds.inserts_in_flight:
+        while shared.readbacks.inserting < shared.bounds.inserts_in_flight:
             now = shared.clock.monotonic()
             first: Chain | None = None
             since = float("inf")
@@ -167,7 +164,6 @@ class Core:
                 return
             task = first.attempt(now)
             if task is not None:
-                self._inserting += 1
                 shared.readbacks.insert_began(task)
                 shared.io.submit(task)
 

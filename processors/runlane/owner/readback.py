@@ -45,6 +45,11 @@ class ReadBacks:
         self._asked.append((partition, floor, looked, faulted))
         self._next()
 
+    @property
+    def inserting(self) -> int:
+        """How many inserts are in flight."""
+        return len(self._inserting)
+
     def insert_began(self, task: Task) -> None:
         """Note an insert: who asks from now on waits for its end."""
         self._inserting.add(task)

@@ -19,6 +19,15 @@ _SEGMENTS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
+class TopicMessage:
+    """What a message is made of, the same whoever writes it."""
+
+    key: bytes
+    body: bytes
+    headers: tuple[tuple[str, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TopicSpec:
     """A topic as it must be: each message is kept ``retention_ms``, and gone an eighth of that later.
 

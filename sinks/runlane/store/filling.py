@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from runlane.store.engine import ClientPool
+from runlane.store.tables import JOURNAL
 
 _HELD: Final = "SELECT partition, max(block) FROM search_progress GROUP BY partition"
-_ENDS: Final = """
+_ENDS: Final = f"""
 SELECT partition, max(block), argMax(time, block) FROM journal
-WHERE kind = 'commit' AND lane = '' AND lane_seq = 0 AND run_id = '' AND ({newer})
+WHERE {JOURNAL.commits} AND ({{newer}})
 GROUP BY partition
-"""
+"""  # noqa: S608
 _KINDS: Final = """
 SELECT DISTINCT kind FROM journal WHERE ({blocks}) AND kind IN ('run', 'session', 'tombstone')
 """

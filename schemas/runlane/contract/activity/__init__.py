@@ -13,7 +13,6 @@ from runlane.contract.activity.latency import bucket_of, percentile
 from runlane.contract.activity.shares import (
     ACTIVITY_SCHEMA,
     WINDOW_SECONDS,
-    ActivityMessage,
     ActivityShare,
     decode_share,
     encode_share,
@@ -26,7 +25,6 @@ __all__ = [
     "ACTIVITY_SCHEMA",
     "WINDOW_SECONDS",
     "ActivityFold",
-    "ActivityMessage",
     "ActivityShare",
     "ActivityWindow",
     "bucket_of",

@@ -11,6 +11,7 @@ from runlane.contract.errors import InvalidCommand
 from runlane.contract.ids import check_id
 from runlane.contract.payloads.text import dump
 from runlane.contract.times import EPOCH
+from runlane.contract.topics import TopicMessage
 
 ACTIVITY_SCHEMA: Final = "runlane.activity.v1"
 """What the header ``schema`` says of a share."""
@@ -51,25 +52,15 @@ class ActivityShare:
         return self.agent_id, self.window_start, self.partition
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityMessage:
-    """Key, body and headers of a message of the activity topic; the key is the agent."""
-
-    key: bytes
-    body: bytes
-    headers: tuple[tuple[str, bytes], ...]
-
-
 def window_start(instant: datetime) -> datetime:
     """Return when the window of an instant begins: tumbling windows, cut at whole minutes of UTC."""
     return EPOCH + (instant - EPOCH) // _WINDOW * _WINDOW
 
 
-def share_message(share: ActivityShare) -> ActivityMessage:
-    """Return the message of a share: all shares of an agent lie in one partition."""
-    return ActivityMessage(
-        share.agent_id.encode(), encode_share(share), (("schema", ACTIVITY_SCHEMA.encode()),)
-    )
+def share_message(share: ActivityShare) -> TopicMessage:
+    """Return the message of a share, its agent the key: all shares of an agent lie in one partition."""
+    headers = (("schema", ACTIVITY_SCHEMA.encode()),)
+    return TopicMessage(share.agent_id.encode(), encode_share(share), headers)
 
 
 def encode_share(share: ActivityShare) -> bytes:

@@ -9,7 +9,7 @@ Pure. ``Stream`` hands the events of a write to a sink, which its user implement
 from runlane.contract.stream.delivery import Stream, StreamSink, may_stream
 from runlane.contract.stream.events import StreamEvent, decode_event, encode_event
 from runlane.contract.stream.mapping import StreamSource, stream_events
-from runlane.contract.stream.messages import STREAM_SCHEMA, StreamMessage, stream_message
+from runlane.contract.stream.messages import STREAM_SCHEMA, stream_message
 from runlane.contract.stream.types import (
     AGENT_DEBUG,
     DEFAULT,
@@ -30,7 +30,6 @@ __all__ = [
     "Profile",
     "Stream",
     "StreamEvent",
-    "StreamMessage",
     "StreamSink",
     "StreamSource",
     "StreamType",
