@@ -12,8 +12,7 @@ from runlane.contract.activity import ActivityShare
 from runlane.contract.reader import SessionScope
 from runlane.gateway import Access, Role, Token
 from runlane.gateway.live import activity as module
-from runlane.gateway.live import following
-from runlane.gateway.live import windows
+from runlane.gateway.live import following, windows
 from tests.gateway.live.world import HOST, NOW, TOKENS, VIEWER, WORKER, World, data, serve
 
 EVERYTHING = "sees-all-token-0123456789"
