@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,13 @@ def journal(clickhouse: ClickHouse) -> Iterator[tuple[str, ClientPool]]:
     pool = connect(dsn)
     yield dsn, pool
     pool.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not list(tmp_path.iterdir())
 
 
 def all_is_told(scene: Scene) -> None:

@@ -74,12 +74,17 @@ class _QuickTransport(Transport):
     Consumer = _QuickConsumer
 
 
+class _App(faust.App):
+    def _create_directories(self) -> None:
+        """Make none: Faust would make its own in the working directory, which may be read-only."""
+
+
 def make_app(config: KafkaConfig, *, group: str, topic: str, on_event: OnEvent) -> faust.App:
     """Return an application of consumer group ``group`` that hands every message of ``topic`` on.
 
     Topics are made beforehand, nothing is kept on disk, no port is opened.
     """
-    app = faust.App(
+    app = _App(
         group,
         broker=[URL(f"aiokafka://{address}") for address in config.bootstrap.split(",")],
         broker_client_id=config.client_id,
