@@ -9,8 +9,7 @@ from typing import Any, cast
 from runlane.client import MemoryStore
 from runlane.contract.memory import MemoryReader
 from runlane.gateway import Access, Activity, Live, Parts, Role, Token, create_app
-from runlane.gateway.live import ActivitySource
-from tests.gateway.live.world import MemoryHistory, Topic
+from tests.gateway.live.world import MemoryHistory, Shares, Topic
 
 FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
 
@@ -19,7 +18,7 @@ def document() -> dict[str, Any]:
     """The OpenAPI document of a gateway with everything that it can serve."""
     store = MemoryStore()
     live = Live(Topic(), MemoryHistory(store), store)
-    activity = Activity(cast("ActivitySource", object()))
+    activity = Activity(Shares())
     parts = Parts(streams=live, activity=activity, host=store, memory=cast("MemoryReader", object()))
     return create_app(store, Access((Token("x", Role.WORKER),)), parts=parts).openapi()
 
