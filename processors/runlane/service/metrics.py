@@ -19,6 +19,7 @@ from prometheus_client.registry import Collector
 
 from runlane.owner.chain import Phase
 from runlane.owner.durations import BOUNDS, Durations
+from runlane.owner.erase import Eraser
 from runlane.owner.owner import Owner
 from runlane.owner.shared import Stats
 from runlane.store.stops import StopKind
@@ -57,50 +58,67 @@ class OwnerCollector(Collector):
 
     def collect(self) -> Iterable[Metric]:
         """Yield every metric."""
-        owner = self._owner
-        for name, text in COUNTERS.items():
-            yield CounterMetricFamily(f"runlane_{name}", text, value=getattr(owner.stats, name))
+        yield from _counters(self._owner.stats)
         yield _histogram(
             "runlane_commit_seconds",
             "From a block's first command to its commit, read back.",
-            owner.commit_seconds,
+            self._owner.commit_seconds,
         )
         yield _histogram("runlane_insert_seconds", "One INSERT of a block.", self._insert_seconds)
-        errors = CounterMetricFamily(
-            "runlane_read_errors", "Errors of Kafka that the reader goes on after.", labels=["error"]
+        yield _labelled(
+            CounterMetricFamily(
+                "runlane_read_errors", "Errors of Kafka that the reader goes on after.", labels=["error"]
+            ),
+            self._read_errors(),
         )
-        for name, count in self._read_errors().items():
-            errors.add_metric([name], count)
-        yield errors
-        yield GaugeMetricFamily(
-            "runlane_cached_bytes", "Accounted memory of the lanes in the cache.", value=owner.cached_bytes
-        )
-        yield GaugeMetricFamily(
-            "runlane_work_waits",
-            "1 while commands wait or a chain is taken over.",
-            value=float(owner.waiting),
-        )
-        yield GaugeMetricFamily(
-            "runlane_erases_waiting", "Purged lanes that still have rows.", value=owner.erases.waiting
-        )
-        yield CounterMetricFamily(
-            "runlane_lanes_erased", "Purged lanes that have none any more.", value=owner.erases.erased
-        )
-        yield CounterMetricFamily(
-            "runlane_erases_failed", "Steps of erasing that failed; tried again.", value=owner.erases.failed
-        )
-        phases = Counter(owner.phases().values())
-        partitions = GaugeMetricFamily("runlane_partitions", "Partitions by phase.", labels=["phase"])
-        for phase in Phase:
-            partitions.add_metric([phase.value], phases[phase])
-        yield partitions
-        kinds = Counter(stop.kind for stop in owner.stops().values())
-        stops = GaugeMetricFamily(
-            "runlane_stopped_partitions", "Stopped partitions by stop.", labels=["stop"]
-        )
-        for kind in StopKind:
-            stops.add_metric([kind.value], kinds[kind])
-        yield stops
+        yield from _work(self._owner)
+        yield from _erases(self._owner.erases)
+        yield from _partitions(self._owner)
+
+
+def _counters(stats: Stats) -> Iterable[Metric]:
+    for name, text in COUNTERS.items():
+        yield CounterMetricFamily(f"runlane_{name}", text, value=getattr(stats, name))
+
+
+def _work(owner: Owner) -> Iterable[Metric]:
+    yield GaugeMetricFamily(
+        "runlane_cached_bytes", "Accounted memory of the lanes in the cache.", value=owner.cached_bytes
+    )
+    yield GaugeMetricFamily(
+        "runlane_work_waits", "1 while commands wait or a chain is taken over.", value=float(owner.waiting)
+    )
+
+
+def _erases(erases: Eraser) -> Iterable[Metric]:
+    yield GaugeMetricFamily(
+        "runlane_erases_waiting", "Purged lanes that still have rows.", value=erases.waiting
+    )
+    yield CounterMetricFamily(
+        "runlane_lanes_erased", "Purged lanes that have none any more.", value=erases.erased
+    )
+    yield CounterMetricFamily(
+        "runlane_erases_failed", "Steps of erasing that failed; tried again.", value=erases.failed
+    )
+
+
+def _partitions(owner: Owner) -> Iterable[Metric]:
+    phases = Counter(owner.phases().values())
+    yield _labelled(
+        GaugeMetricFamily("runlane_partitions", "Partitions by phase.", labels=["phase"]),
+        {phase.value: phases[phase] for phase in Phase},
+    )
+    kinds = Counter(stop.kind for stop in owner.stops().values())
+    yield _labelled(
+        GaugeMetricFamily("runlane_stopped_partitions", "Stopped partitions by stop.", labels=["stop"]),
+        {kind.value: kinds[kind] for kind in StopKind},
+    )
+
+
+def _labelled(family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, int]) -> Metric:
+    for label, value in values.items():
+        family.add_metric([label], value)
+    return family
 
 
 def _histogram(name: str, text: str, durations: Durations) -> HistogramMetricFamily:
