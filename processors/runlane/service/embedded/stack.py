@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Final, Self
 
@@ -36,6 +37,17 @@ _READ_THREADS: Final = 2
 _LINK_SECONDS: Final = 3600.0
 ADOPTS: Final = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
 """The embedded broker is empty at each start and keeps 5 MB a partition, so these are its everyday life."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What the parts that answer stand on: the folder's secrets, the journal and its endpoint, the broker."""
+
+    keys: Secrets
+    journal_id: str
+    endpoint: Endpoint
+    broker: EmbeddedBroker
+    log: LogId
 
 
 class EmbeddedStack:
@@ -79,6 +91,19 @@ class EmbeddedStack:
         return f"{self.connection.api}{ENTRANCE}?ticket={ticket}"
 
     def _start(self, parts: ExitStack) -> None:
+        base = self._start_base(parts)
+        self.owner = parts.enter_context(OwnerThread(self._owner_parts(base)))
+        self.memory = parts.enter_context(MemoryThread(self._memory_parts(base)))
+        api = parts.enter_context(serve_gateway(self._gateway_parts(base), ready=self._ready))
+        self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
+        self.memory.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
+        self.connection = self._connection(base, api.url)
+        self.connection.save(self._folder.connection_file)
+        if self._feeds:
+            settings = {"KAFKA": base.broker.bootstrap, "CLICKHOUSE": endpoint_dsn(self.connection)}
+            self.feed = parts.enter_context(FeedProcess(settings))
+
+    def _start_base(self, parts: ExitStack) -> _Base:
         keys = self._folder.secrets()
         self.pool = connect(self._folder.engine_dsn)
         parts.callback(self.pool.close)
@@ -90,37 +115,7 @@ class EmbeddedStack:
         )
         # The broker has no identity of its own, and is another one each time.
         log = LogId(_CLUSTER, secrets.token_hex(16))
-        self.owner = parts.enter_context(OwnerThread(self._owner_parts(broker, journal_id, keys, log)))
-        self.memory = parts.enter_context(MemoryThread(self._memory_parts(broker, journal_id, log)))
-        tokens = (Token(keys.worker_token, Role.WORKER), Token(keys.host_token, Role.HOST))
-        gateway = GatewayParts(
-            self.pool,
-            Access(tokens, LOOPBACK_HOSTS),
-            (_HOST, self._port),
-            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-gateway"),
-            topics=self._topics,
-            host_key=keys.signing_key(),
-            read_threads=_READ_THREADS,
-            links=self._links,
-        )
-        api = parts.enter_context(serve_gateway(gateway, ready=self._ready))
-        self.owner.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
-        self.memory.wait_until_open(EMBEDDED_PARTITIONS, _OPEN_SECONDS)
-        client_tokens, host_key = keys.for_clients()
-        self.connection = Connection(
-            kafka=broker.bootstrap,
-            topic_prefix=self._topics.prefix,
-            log_id=log.topic_id,
-            api=api.url,
-            clickhouse=endpoint.url,
-            tokens=client_tokens,
-            clickhouse_password=keys.clickhouse_password,
-            host_key=host_key,
-        )
-        self.connection.save(self._folder.connection_file)
-        if self._feeds:
-            settings = {"KAFKA": broker.bootstrap, "CLICKHOUSE": endpoint_dsn(self.connection)}
-            self.feed = parts.enter_context(FeedProcess(settings))
+        return _Base(keys, journal_id, endpoint, broker, log)
 
     def _endpoint(self, keys: Secrets) -> Endpoint:
         path = str(self._folder.path / ENGINE_FOLDER)
@@ -129,28 +124,55 @@ class EmbeddedStack:
         except OSError as error:
             raise Unavailable(f"the ClickHouse endpoint cannot listen ({error.strerror})") from None
 
-    def _owner_parts(self, broker: EmbeddedBroker, journal_id: str, keys: Secrets, log: LogId) -> OwnerParts:
+    def _owner_parts(self, base: _Base) -> OwnerParts:
         return OwnerParts(
-            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-owner"),
+            kafka=KafkaConfig(base.broker.bootstrap, client_id="runlane-owner"),
             topics=self._topics,
             group=GroupSettings("runlane-owner"),
             pool=self.pool,
-            journal_id=journal_id,
-            config=OwnerConfig(keys.host_keys(), keys.owner_keys(), ADOPTS),
+            journal_id=base.journal_id,
+            config=OwnerConfig(base.keys.host_keys(), base.keys.owner_keys(), ADOPTS),
             codec=Codec(),
-            log=log,
+            log=base.log,
         )
 
-    def _memory_parts(self, broker: EmbeddedBroker, journal_id: str, log: LogId) -> MemoryParts:
+    def _memory_parts(self, base: _Base) -> MemoryParts:
         return MemoryParts(
-            kafka=KafkaConfig(broker.bootstrap, client_id="runlane-memory-sink"),
+            kafka=KafkaConfig(base.broker.bootstrap, client_id="runlane-memory-sink"),
             topics=self._topics,
             group=GroupSettings("runlane-memory-sink"),
             pool=self.pool,
-            journal_id=journal_id,
+            journal_id=base.journal_id,
             codec=Codec(),
             adopts=ADOPTS,
-            log=log,
+            log=base.log,
+        )
+
+    def _gateway_parts(self, base: _Base) -> GatewayParts:
+        keys = base.keys
+        tokens = (Token(keys.worker_token, Role.WORKER), Token(keys.host_token, Role.HOST))
+        return GatewayParts(
+            self.pool,
+            Access(tokens, LOOPBACK_HOSTS),
+            (_HOST, self._port),
+            kafka=KafkaConfig(base.broker.bootstrap, client_id="runlane-gateway"),
+            topics=self._topics,
+            host_key=keys.signing_key(),
+            read_threads=_READ_THREADS,
+            links=self._links,
+        )
+
+    def _connection(self, base: _Base, api: str) -> Connection:
+        tokens, host_key = base.keys.for_clients()
+        return Connection(
+            kafka=base.broker.bootstrap,
+            topic_prefix=self._topics.prefix,
+            log_id=base.log.topic_id,
+            api=api,
+            clickhouse=base.endpoint.url,
+            tokens=tokens,
+            clickhouse_password=base.keys.clickhouse_password,
+            host_key=host_key,
         )
 
     async def _ready(self) -> Mapping[str, str]:
