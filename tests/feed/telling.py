@@ -6,6 +6,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,107 +23,110 @@ def body(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def ordinary(chance: random.Random, run_id: str, n: int) -> tuple[str, Any]:
-    """Type and payload of a record in the middle of a run."""
-    call, tool = f"call-{n}", chance.choice(("search", "fetch", "pay"))
-    result = {
-        "call_run_id": run_id,
-        "tool_call_id": call,
-        "tool_name": tool,
-        "duration": chance.randrange(10**10),
-    }
-    failure = {"kind": "timeout", "error": {"message": "too slow"}, "recovery": {"action": "replan"}}
-    message = {"role": "assistant", "parts": [{"kind": "text", "text": f"turn {n} <&> ü"}], "meta": None}
-    asked = {"role": "user", "parts": [{"kind": "text", "text": "and?"}], "meta": None}
-    usage = {"Model": "m", "ModelClass": "small", "InputTokens": n, "OutputTokens": 2, "TotalTokens": n + 2}
-    option = {"ID": "o", "Label": "yes"}
-    question = {"ID": "q", "Prompt": "which?", "Options": [option], "AllowMultiple": bool(n % 2)}
+Told = tuple[str, Any]
+"""Type and payload of a record."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Where in its run a record stands, and what else its payload is about."""
+
+    run_id: str
+    n: int
+    tool: str
+    duration: int
+    phase: str
+
+    @property
+    def call(self) -> str:
+        return f"call-{self.n}"
+
+    @property
+    def named(self) -> dict[str, str]:
+        """The call as hook payloads name it."""
+        return {"ToolName": self.tool, "ToolCallID": self.call}
+
+
+def ordinary(chance: random.Random, run_id: str, n: int) -> Told:
+    """A record in the middle of a run."""
+    turn = Turn(
+        run_id,
+        n,
+        tool=chance.choice(("search", "fetch", "pay")),
+        duration=chance.randrange(10**10),
+        phase=chance.choice(("planning", "synthesizing", "completed")),
+    )
     return chance.choice(
-        (
-            (
-                "tool_call_scheduled",
-                {"ToolCallID": call, "ToolName": tool, "Payload": {"q": n}, "DisplayHint": "…"},
-            ),
-            (
-                "tool_call_scheduled",
-                {"ToolCallID": call, "ToolName": tool, "Queue": "q", "ExpectedChildrenTotal": 2},
-            ),
-            ("tool_call_updated", {"ToolCallID": call, "ExpectedChildrenTotal": n}),
-            (
-                "tool_result_received",
-                {**result, "result_json": {"n": n}, "result_preview": f"a \n b\t{'x' * n}"},
-            ),
-            ("tool_result_received", {**result, "failure": failure, "server_data": {"trace": n}}),
-            ("usage", {**usage, "CacheReadTokens": 0, "CacheWriteTokens": 1}),
-            ("assistant_message", {"Message": f"reply {n}", "Structured": None}),
-            ("transcript_messages_appended", [asked, message, {**message, "parts": []}, message]),
-            ("transcript_messages_seeded", [message]),
-            ("planner_note", {"Note": "note " * (n % 3), "Labels": None}),
-            (
-                "thinking_block",
-                {"Text": "hm", "Signature": "", "Redacted": None, "ContentIndex": n, "Final": False},
-            ),
-            (
-                "thinking_block",
-                {"Text": "ah", "Signature": "s", "Redacted": "AQI=", "ContentIndex": 0, "Final": True},
-            ),
-            ("run_phase_changed", {"Phase": chance.choice(("planning", "synthesizing", "completed"))}),
-            (
-                "prompt_rendered",
-                {"PromptID": "p", "Version": "1", "Scope": {"SessionID": "s", "Labels": {"a": "b"}}},
-            ),
-            ("policy_decision", {"AllowedTools": None, "Caps": {}, "Labels": None, "Metadata": None}),
-            ("memory_appended", {"EventCount": 1}),
-            (
-                "tool_authorization",
-                {"ToolName": tool, "ToolCallID": call, "Approved": True, "Summary": "ok", "ApprovedBy": "me"},
-            ),
-            (
-                "await_clarification",
-                {
-                    "ID": call,
-                    "Question": "?",
-                    "MissingFields": ["a"],
-                    "RestrictToTool": "",
-                    "ExampleJSON": None,
-                },
-            ),
-            (
-                "await_confirmation",
-                {
-                    "ID": call,
-                    "Title": "",
-                    "Prompt": "go?",
-                    "ToolName": tool,
-                    "ToolCallID": call,
-                    "Payload": {"n": n},
-                },
-            ),
-            (
-                "await_questions",
-                {
-                    "ID": call,
-                    "ToolName": tool,
-                    "ToolCallID": call,
-                    "Payload": None,
-                    "Title": "t",
-                    "Questions": [question],
-                },
-            ),
-            (
-                "await_external_tools",
-                {"ID": call, "Items": [{"ToolName": tool, "ToolCallID": "", "Payload": None}]},
-            ),
-            (
-                "child_run_linked",
-                {"ToolName": tool, "ToolCallID": call, "ChildRunID": f"{run_id}/{n}", "ChildAgentID": "kid"},
-            ),
-            ("of_a_later_release", {"a": 1}),
-        )
+        (*calls(turn), *messages(turn), *thoughts(turn), *steps(turn), *waits(turn), *others(turn))
     )
 
 
-def ending(chance: random.Random) -> tuple[str, Any]:
+def calls(turn: Turn) -> Iterator[Told]:
+    call = {"ToolCallID": turn.call, "ToolName": turn.tool}
+    yield "tool_call_scheduled", {**call, "Payload": {"q": turn.n}, "DisplayHint": "…"}
+    yield "tool_call_scheduled", {**call, "Queue": "q", "ExpectedChildrenTotal": 2}
+    yield "tool_call_updated", {"ToolCallID": turn.call, "ExpectedChildrenTotal": turn.n}
+    result = {
+        "call_run_id": turn.run_id,
+        "tool_call_id": turn.call,
+        "tool_name": turn.tool,
+        "duration": turn.duration,
+    }
+    preview = f"a \n b\t{'x' * turn.n}"
+    yield "tool_result_received", {**result, "result_json": {"n": turn.n}, "result_preview": preview}
+    failure = {"kind": "timeout", "error": {"message": "too slow"}, "recovery": {"action": "replan"}}
+    yield "tool_result_received", {**result, "failure": failure, "server_data": {"trace": turn.n}}
+
+
+def messages(turn: Turn) -> Iterator[Told]:
+    n = turn.n
+    usage = {"Model": "m", "ModelClass": "small", "InputTokens": n, "OutputTokens": 2, "TotalTokens": n + 2}
+    yield "usage", {**usage, "CacheReadTokens": 0, "CacheWriteTokens": 1}
+    yield "assistant_message", {"Message": f"reply {n}", "Structured": None}
+    message = {"role": "assistant", "parts": [{"kind": "text", "text": f"turn {n} <&> ü"}], "meta": None}
+    asked = {"role": "user", "parts": [{"kind": "text", "text": "and?"}], "meta": None}
+    yield "transcript_messages_appended", [asked, message, {**message, "parts": []}, message]
+    yield "transcript_messages_seeded", [message]
+
+
+def thoughts(turn: Turn) -> Iterator[Told]:
+    yield "planner_note", {"Note": "note " * (turn.n % 3), "Labels": None}
+    open_block = {"Text": "hm", "Signature": "", "Redacted": None, "ContentIndex": turn.n, "Final": False}
+    yield "thinking_block", open_block
+    final = {"Text": "ah", "Signature": "s", "Redacted": "AQI=", "ContentIndex": 0, "Final": True}
+    yield "thinking_block", final
+
+
+def steps(turn: Turn) -> Iterator[Told]:
+    yield "run_phase_changed", {"Phase": turn.phase}
+    scope = {"SessionID": "s", "Labels": {"a": "b"}}
+    yield "prompt_rendered", {"PromptID": "p", "Version": "1", "Scope": scope}
+    yield "policy_decision", {"AllowedTools": None, "Caps": {}, "Labels": None, "Metadata": None}
+    yield "memory_appended", {"EventCount": 1}
+    yield "tool_authorization", {**turn.named, "Approved": True, "Summary": "ok", "ApprovedBy": "me"}
+
+
+def waits(turn: Turn) -> Iterator[Told]:
+    wait = {"ID": turn.call}
+    missing = {"MissingFields": ["a"], "RestrictToTool": "", "ExampleJSON": None}
+    yield "await_clarification", {**wait, "Question": "?", **missing}
+    confirmation = {"Title": "", "Prompt": "go?", **turn.named, "Payload": {"n": turn.n}}
+    yield "await_confirmation", {**wait, **confirmation}
+    option = {"ID": "o", "Label": "yes"}
+    question = {"ID": "q", "Prompt": "which?", "Options": [option], "AllowMultiple": bool(turn.n % 2)}
+    asked = {**turn.named, "Payload": None, "Title": "t", "Questions": [question]}
+    yield "await_questions", {**wait, **asked}
+    item = {"ToolName": turn.tool, "ToolCallID": "", "Payload": None}
+    yield "await_external_tools", {**wait, "Items": [item]}
+
+
+def others(turn: Turn) -> Iterator[Told]:
+    child = {"ChildRunID": f"{turn.run_id}/{turn.n}", "ChildAgentID": "kid"}
+    yield "child_run_linked", {**turn.named, **child}
+    yield "of_a_later_release", {"a": 1}
+
+
+def ending(chance: random.Random) -> Told:
     failure = {"message": "no", "kind": "internal", "retryable": True}
     return chance.choice(
         (
