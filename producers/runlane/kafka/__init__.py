@@ -2,10 +2,11 @@
 
 from runlane.kafka.admin import Admin, TopicIdentity
 from runlane.kafka.config import PATIENT_FETCH_MS, KafkaConfig, Sasl, Tls
-from runlane.kafka.consumer import Consumer, GroupSettings, Message, Partition, Polled
+from runlane.kafka.consumer import Consumer
 from runlane.kafka.embedded import EmbeddedBroker
 from runlane.kafka.inspector import Inspector
 from runlane.kafka.producer import ANY_PARTITION, Delivery, Producer
+from runlane.kafka.reading import GroupSettings, Message, Partition, Polled
 
 __all__ = [
     "ANY_PARTITION",

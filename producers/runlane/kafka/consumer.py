@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Final, NamedTuple, ParamSpec, Self, TypeVar
+from typing import Any, Final, ParamSpec, Self, TypeVar
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -16,6 +15,18 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from runlane.contract.errors import KafkaNotPermitted, RunlaneError, Unavailable
 from runlane.kafka.config import LOG, KafkaConfig
 from runlane.kafka.failures import Standing, to_error
+from runlane.kafka.reading import (
+    GroupSettings,
+    Message,
+    OnCommit,
+    OnPartitions,
+    Partition,
+    Partitions,
+    Polled,
+    to_message,
+    to_partitions,
+    to_place,
+)
 from runlane.kafka.weak import weakly
 
 _LOST_POSITION: Final = frozenset(
@@ -32,53 +43,6 @@ _STAMPLESS: Final = 10_000
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-class Partition(NamedTuple):
-    """One partition of one topic."""
-
-    topic: str
-    number: int
-
-
-class Message(NamedTuple):
-    """A message as it was read; ``headers`` in their order, possibly repeated."""
-
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    headers: Sequence[tuple[str, bytes | str | None]]
-
-    @property
-    def size(self) -> int:
-        """The bytes of key, value and headers."""
-        held = sum(len(name) + len(value or b"") for name, value in self.headers)
-        return held + len(self.key or b"") + len(self.value or b"")
-
-
-@dataclass(frozen=True, slots=True)
-class Polled:
-    """What a poll brought: messages, and the partitions whose position the log no longer (or not yet) has."""
-
-    messages: tuple[Message, ...] = ()
-    lost: tuple[Partition, ...] = ()
-
-
-Partitions = tuple[Partition, ...]
-OnPartitions = Callable[[Partitions], None]
-OnCommit = Callable[[RunlaneError | None], None]
-
-
-@dataclass(frozen=True, slots=True)
-class GroupSettings:
-    """How members of a group find out about each other. Times are milliseconds."""
-
-    group: str
-    session_timeout_ms: int = 10_000
-    heartbeat_interval_ms: int = 1_000
-    max_poll_interval_ms: int = 60_000
 
 
 class Consumer:
@@ -129,7 +93,7 @@ class Consumer:
 
     def assign(self, offsets: Mapping[Partition, int]) -> None:
         """Read exactly these partitions, each from its offset, in place of those assigned before."""
-        self._do("assigning", self._consumer.assign, [_place(*item) for item in offsets.items()])
+        self._do("assigning", self._consumer.assign, [to_place(*item) for item in offsets.items()])
 
     def subscribe(
         self,
@@ -175,7 +139,7 @@ class Consumer:
         for message in taken:
             error = message.error()
             if error is None:
-                messages.append(_message(message))
+                messages.append(to_message(message))
             elif error.code() in _LOST_POSITION:
                 lost.append(Partition(message.topic() or "", message.partition() or 0))
             else:
@@ -188,7 +152,7 @@ class Consumer:
 
     def start(self, partition: Partition, offset: int) -> None:
         """Read an assigned partition from ``offset`` on, whether it was paused or not."""
-        place = _place(partition, offset)
+        place = to_place(partition, offset)
         # Assigning anew moves a partition that has not begun to fetch, where a seek would be refused.
         self._do("starting", self._consumer.incremental_unassign, [place])
         self._do("starting", self._consumer.incremental_assign, [place])
@@ -196,24 +160,24 @@ class Consumer:
 
     def seek(self, partition: Partition, offset: int) -> None:
         """Go on reading a running partition from ``offset``; what was fetched before is dropped."""
-        self._do("seeking", self._consumer.seek, _place(partition, offset))
+        self._do("seeking", self._consumer.seek, to_place(partition, offset))
 
     def pause(self, partitions: Sequence[Partition]) -> None:
         """Fetch no more of these partitions until ``resume``; keep polling meanwhile."""
-        self._do("pausing", self._consumer.pause, [_place(partition) for partition in partitions])
+        self._do("pausing", self._consumer.pause, [to_place(partition) for partition in partitions])
 
     def resume(self, partitions: Sequence[Partition]) -> None:
         """Fetch again from where these partitions were paused."""
-        self._do("resuming", self._consumer.resume, [_place(partition) for partition in partitions])
+        self._do("resuming", self._consumer.resume, [to_place(partition) for partition in partitions])
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
         """Send the group's next offsets without waiting; ``on_commit`` hears in ``poll`` how it went."""
-        places = [_place(*item) for item in offsets.items()]
+        places = [to_place(*item) for item in offsets.items()]
         self._do("committing", lambda: self._consumer.commit(offsets=places, asynchronous=True))
 
     def commit_now(self, offsets: Mapping[Partition, int]) -> None:
         """Send the group's next offsets and wait; ``Unavailable`` when the broker refuses one."""
-        places = [_place(*item) for item in offsets.items()]
+        places = [to_place(*item) for item in offsets.items()]
         done = self._do("committing", lambda: self._consumer.commit(offsets=places, asynchronous=False))
         for place in done:
             if place.error is not None:
@@ -221,7 +185,7 @@ class Consumer:
 
     def committed(self, partitions: Sequence[Partition], timeout: float) -> dict[Partition, int | None]:
         """Return the group's offset of each partition, None where it has none."""
-        places = [_place(partition) for partition in partitions]
+        places = [to_place(partition) for partition in partitions]
         found = self._do("reading offsets", self._consumer.committed, places, timeout)
         return {
             Partition(place.topic, place.partition): place.offset if place.offset >= 0 else None
@@ -249,7 +213,7 @@ class Consumer:
         """Return the first offset that the log still has, and the one that its next message gets."""
         # The stubs leave out the None of a time-out.
         answer: Any = self._do(
-            "reading watermarks", self._consumer.get_watermark_offsets, _place(partition), timeout
+            "reading watermarks", self._consumer.get_watermark_offsets, to_place(partition), timeout
         )
         if answer is None:
             raise Unavailable("reading watermarks took too long")
@@ -297,14 +261,14 @@ class Consumer:
         explicit = [TopicPartition(place.topic, place.partition, 0) for place in places]
         consumer.incremental_assign(explicit)
         consumer.pause(explicit)
-        self._on_assign(_partitions(places))
+        self._on_assign(to_partitions(places))
 
     def _revoked(self, consumer: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
-        self._on_revoke(_partitions(places))
+        self._on_revoke(to_partitions(places))
         consumer.incremental_unassign(places)
 
     def _lost(self, consumer: confluent_kafka.Consumer, places: list[TopicPartition]) -> None:
-        self._on_lost(_partitions(places))
+        self._on_lost(to_partitions(places))
         consumer.incremental_unassign(places)
 
     def _on_error(self, error: KafkaError) -> None:
@@ -320,23 +284,3 @@ class Consumer:
 
 def _unheard(_: Partitions) -> None:
     """Nobody subscribed."""
-
-
-def _place(partition: Partition, offset: int = confluent_kafka.OFFSET_INVALID) -> TopicPartition:
-    return TopicPartition(partition.topic, partition.number, offset)
-
-
-def _partitions(places: list[TopicPartition]) -> Partitions:
-    return tuple(Partition(place.topic, place.partition) for place in places)
-
-
-def _message(message: confluent_kafka.Message) -> Message:
-    headers: Any = message.headers()
-    return Message(
-        message.topic() or "",
-        message.partition() or 0,
-        message.offset() or 0,
-        message.key(),
-        message.value(),
-        headers or (),
-    )

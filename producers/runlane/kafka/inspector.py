@@ -9,7 +9,8 @@ from typing import Final, Self
 
 from runlane.contract.errors import Unavailable
 from runlane.kafka.config import KafkaConfig
-from runlane.kafka.consumer import Consumer, GroupSettings, Message, Partition
+from runlane.kafka.consumer import Consumer
+from runlane.kafka.reading import GroupSettings, Message, Partition
 
 _SLICE_SECONDS: Final = 0.1
 
