@@ -12,6 +12,8 @@ import pytest
 from runlane.client import Connection
 from runlane.contract.stream import StreamEvent, decode_event
 from runlane.kafka import Admin, Consumer, KafkaConfig, Partition
+from runlane.service.embedded import feed_process
+from runlane.service.embedded.feed_process import FeedProcess
 from tests.e2e.stack import wait_for
 from tests.service.commands import Process
 
@@ -56,3 +58,31 @@ def test_a_stack_feeds_stream_and_page_and_leaves_no_feed_behind(tmp_path: Path,
         wait_for(lambda: not Path(f"/proc/{feed}").exists(), "the feed has ended")
 
     assert code == (0 if end is signal.SIGTERM else -signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("lasted", "pauses"),
+    [
+        ([0.5] * 7, [1, 2, 4, 8, 16, 30, 30]),
+        ([0.5, 0.5, 0.5, 59.9, 60.0, 0.5], [1, 2, 4, 8, 1, 2]),
+    ],
+)
+def test_a_feed_that_keeps_dying_is_started_ever_later_until_one_has_lived(
+    monkeypatch: pytest.MonkeyPatch, lasted: list[float], pauses: list[float]
+) -> None:
+    now, waited, lives = 0.0, [], iter(lasted)
+    feed = FeedProcess({})
+
+    def live_and_die() -> int | None:
+        nonlocal now
+        seconds = next(lives, None)
+        now += seconds or 0.0
+        return None if seconds is None else 4
+
+    monkeypatch.setattr(feed_process.time, "monotonic", lambda: now)
+    monkeypatch.setattr(feed, "_run_once", live_and_die)
+    monkeypatch.setattr(feed._leaving, "wait", waited.append)
+    feed._keep()
+
+    assert waited == pauses
+    assert feed.faults() == {"feed": "it ended with exit code 4"}

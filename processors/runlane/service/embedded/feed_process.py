@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Final, Self
@@ -27,6 +28,8 @@ _LOOK_SECONDS: Final = 1.0
 _STOP_SECONDS: Final = 15.0
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 30.0
+_SOUND_SECONDS: Final = 60.0
+"""A feed that ran so long was well; that it ended has nothing to do with how the ones before it ended."""
 _STARTING: Final = {"feed": "it is starting"}
 
 
@@ -64,11 +67,14 @@ class FeedProcess:
     def _keep(self) -> None:
         log, pause = structlog.get_logger(__name__), _FIRST_PAUSE
         while not self._leaving.is_set():
+            begun = time.monotonic()
             code = self._run_once()
             if code is None:
                 return
             self._faults = {"feed": f"it ended with exit code {code}"}
             log.warning("the feed ended and is started again", exit_code=code)
+            if time.monotonic() - begun >= _SOUND_SECONDS:
+                pause = _FIRST_PAUSE
             self._leaving.wait(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
