@@ -1,7 +1,6 @@
 """What an owner does, without Kafka: decide commands on lane states, seal, insert and read back blocks."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +19,7 @@ from runlane.contract.commands import (
     StartOneShotChildRun,
     StartOneShotRun,
     StartRootRun,
+    operation_name,
 )
 from runlane.contract.decide import Decision, LaneState, Meta, decide
 from runlane.contract.ids import run_lane, session_lane
@@ -40,11 +40,6 @@ NOON = datetime(2026, 3, 31, 23, 59, 0, 123456, tzinfo=UTC)
 LOG = LogId("cluster", "topic")
 FAR = datetime(2100, 1, 1, tzinfo=UTC)
 PARTITIONS = 4
-
-
-def operation_of(command: Command) -> str:
-    """Return the journal's name of an operation: ``append_run_record``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", type(command).__name__).lower()
 
 
 @dataclass
@@ -105,7 +100,7 @@ class World:
             lane=lane,
             correlation_id=correlation,
             reply_partition=chain.position % 3,
-            operation=operation_of(command),
+            operation=operation_name(type(command)),
             code=decision.error.code if decision.error else "",
             outcome=encode_outcome(outcome),
         )

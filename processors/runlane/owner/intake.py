@@ -7,7 +7,6 @@ byte reaches an answer's text (design, Who may do what; Wire formats).
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, get_args
@@ -24,6 +23,7 @@ from runlane.contract.commands import (
     StartOneShotChildRun,
     StartOneShotRun,
     StartRootRun,
+    operation_name,
 )
 from runlane.contract.errors import (
     ContractError,
@@ -182,9 +182,5 @@ def _valid(value: str) -> str:
     return "" if id_fault(value) else value
 
 
-def _snake(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-
-
-OPERATIONS: Final[dict[type, str]] = {kind: _snake(kind.__name__) for kind in get_args(Command)}
+OPERATIONS: Final[dict[type, str]] = {kind: operation_name(kind) for kind in get_args(Command)}
 """The journal's name of each operation: ``append_run_record``."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import assert_never
 
 from runlane.client.transport import Sent
@@ -21,20 +20,14 @@ from runlane.contract.commands import (
     StartOneShotChildRun,
     StartOneShotRun,
     StartRootRun,
+    operation_name,
 )
 from runlane.contract.memory import AppendMemory, DeleteMemory
-
-_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
-
-
-def operation(command: Sent) -> str:
-    """Return the operation's name as a method of the store has it: ``append_run_record``."""
-    return _WORD_START.sub("_", type(command).__name__).lower()
 
 
 def describe(command: Sent) -> str:
     """Return the operation and what it is about: ``append_run_record of 'k' in run 'r'``."""
-    return f"{operation(command)} {_subject(command)}"
+    return f"{operation_name(type(command))} {_subject(command)}"
 
 
 def _subject(command: Sent) -> str:

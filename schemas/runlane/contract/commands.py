@@ -5,10 +5,14 @@ A value here may be invalid: ``runlane.contract.validate`` says so, at the clien
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from runlane.contract.values import RunRecord, RunStart, RunStatus, RunSuspension
+
+_WORD_START: Final = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,14 @@ RunCommand = (
     | EnsureRunSuspension
 )
 Command = ClaimRun | StartCommand | RunCommand | HostCommand
+
+
+def operation_name(kind: type) -> str:
+    """Return the name of a command's operation: ``append_run_record`` of ``AppendRunRecord``.
+
+    It is the method of the store, and what journal and messages say.
+    """
+    return _WORD_START.sub("_", kind.__name__).lower()
 
 
 @dataclass(frozen=True, slots=True)
