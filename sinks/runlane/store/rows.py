@@ -12,10 +12,11 @@ import json
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from runlane.contract.ids import lane_session
 from runlane.contract.limits import MAX_ID_BYTES
+from runlane.contract.payloads.stated import stated_members
 from runlane.contract.state import Changes, Checkpoint, RunClaim, RunState, SessionState
 from runlane.contract.times import micros
 from runlane.contract.values import CommittedRecord
@@ -256,21 +257,13 @@ def _digest(texts: Sequence[str]) -> bytes:
 def _analysis(kind: str, payload: str) -> tuple[Any, ...]:
     """Return tool, model and token counts of a record; what a payload does not state is empty or zero."""
     if kind == "usage":
-        body = _object(payload)
+        body = stated_members(payload)
         counts = (_count(body.get(name)) for name in ("InputTokens", "OutputTokens", "TotalTokens"))
         return ("", _text(body.get("Model")), *counts)
     if kind.startswith("tool_"):
-        body = _object(payload)
+        body = stated_members(payload)
         return (_text(body.get("ToolName", body.get("tool_name"))), "", 0, 0, 0)
     return _NO_ANALYSIS
-
-
-def _object(payload: str) -> dict[str, Any]:
-    try:
-        body = json.loads(payload)
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", body) if isinstance(body, dict) else {}
 
 
 def _count(value: Any) -> int:

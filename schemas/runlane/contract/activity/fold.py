@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from runlane.contract.activity.latency import bucket_of
 from runlane.contract.activity.shares import ActivityShare, window_start
@@ -19,6 +18,7 @@ from runlane.contract.payloads import (
     ToolResultReceived,
     Usage,
 )
+from runlane.contract.payloads.stated import stated_members
 from runlane.contract.times import EPOCH
 from runlane.contract.values import CommittedRecord
 
@@ -143,14 +143,6 @@ class ActivityFold:
             self._run(lane, agent_id, -runs)
 
 
-def _members(payload: bytes) -> Mapping[str, Any]:
-    try:
-        value: object = json.loads(payload)
-    except (ValueError, RecursionError):
-        return {}
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
-
-
 def _number(payload: Mapping[str, Any], name: str) -> int:
     value = payload.get(name)
     return value if type(value) is int and 0 <= value < 2**53 else 0
@@ -165,7 +157,7 @@ def _count_suspension(counts: _Counts, _payload: bytes) -> None:
 
 
 def _count_end(counts: _Counts, payload: bytes) -> None:
-    match _members(payload).get("status"):
+    match stated_members(payload).get("status"):
         case "failed":
             counts.failures += 1
         case "canceled":
@@ -175,13 +167,13 @@ def _count_end(counts: _Counts, payload: bytes) -> None:
 
 
 def _count_tokens(counts: _Counts, payload: bytes) -> None:
-    members = _members(payload)
+    members = stated_members(payload)
     total = _number(members, "TotalTokens")
     counts.tokens += total or _number(members, "InputTokens") + _number(members, "OutputTokens")
 
 
 def _count_tool(counts: _Counts, payload: bytes) -> None:
-    members = _members(payload)
+    members = stated_members(payload)
     counts.tool_calls += 1
     counts.tool_failures += bool(members.get("failure"))
     counts.latency[bucket_of(_number(members, "duration"))] += 1
