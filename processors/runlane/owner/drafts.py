@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from runlane.owner.batch import Batch
 from runlane.owner.ports import Ports
-from runlane.store.block import BlockHeader, BlockKind, Draft, message_digest
+from runlane.store import drafts
+from runlane.store.block import BlockHeader, Draft, message_digest
 from runlane.store.chain import ChainEnd
 from runlane.store.drafts import Ownership
 from runlane.store.stops import LogShape
@@ -35,16 +36,9 @@ def commit(own: Ownership, head: BlockHeader, batch: Batch, watermark: int) -> D
     """Draft the block of a batch."""
     message = batch.last_message
     assert message is not None, "an empty batch is no block"
-    return Draft(
-        partition=own.partition,
-        generation=own.generation,
-        kind=BlockKind.COMMIT,
-        epoch=own.epoch,
-        nonce=own.nonce,
-        logic_version=own.logic_version,
-        log=head.log,
-        base=head.base,
-        partition_count=own.partition_count,
+    return drafts.commit(
+        own,
+        head,
         last=batch.last,
         tip_digest=message_digest(message.key, message.value),
         watermark=watermark,

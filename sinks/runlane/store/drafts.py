@@ -1,11 +1,14 @@
-"""Blocks that decide nothing, of any table of chains: claims and adoptions (design, Committing; Takeover)."""
+"""The blocks of any table of chains: claims, adoptions, commits (design, Committing; Takeover)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from runlane.contract.state import Changes
 from runlane.store.block import BlockHeader, BlockKind, Draft, LogId
+from runlane.store.rows import Answer
 from runlane.store.stops import LogFacts, StopKind
 
 NOTHING_DECIDED = -1
@@ -72,6 +75,35 @@ def adopt(own: Ownership, head: BlockHeader | None, adoption: Adoption, now: dat
         tip_digest=adoption.tip_digest,
         watermark=NOTHING_DECIDED if head is None else head.watermark,
         time=now if head is None else max(now, head.time),
+    )
+
+
+def commit(
+    own: Ownership,
+    head: BlockHeader,
+    *,
+    last: int,
+    tip_digest: bytes,
+    watermark: int,
+    time: datetime,
+    commands: Sequence[tuple[Answer, Changes]] = (),
+) -> Draft:
+    """Draft the block of the commands up to ``last``, the digest of whose message is ``tip_digest``."""
+    return Draft(
+        partition=own.partition,
+        generation=own.generation,
+        kind=BlockKind.COMMIT,
+        epoch=own.epoch,
+        nonce=own.nonce,
+        logic_version=own.logic_version,
+        log=head.log,
+        base=head.base,
+        partition_count=own.partition_count,
+        last=last,
+        tip_digest=tip_digest,
+        watermark=watermark,
+        time=time,
+        commands=commands,
     )
 
 

@@ -13,7 +13,7 @@ from runlane.contract.outcomes import Outcome
 from runlane.contract.times import micros
 from runlane.kafka import Message
 from runlane.store import drafts
-from runlane.store.block import Block, BlockHeader, BlockKind, Draft, head_of, message_digest, seal_rows
+from runlane.store.block import Block, BlockHeader, Draft, head_of, message_digest, seal_rows
 from runlane.store.drafts import Ownership
 from runlane.store.flight import ChainWriter, Verdict
 from runlane.store.memory.deciding import Reply, Request, decide, read
@@ -145,17 +145,10 @@ class MemoryChain:
         return [(gone.agent_id, gone.run_id) for gone in commands if isinstance(gone, DeleteMemory)]
 
     def _commit_draft(self, message: Message, request: Request) -> Draft:
-        head, own = self._head, self._own
-        return Draft(
-            partition=own.partition,
-            generation=own.generation,
-            kind=BlockKind.COMMIT,
-            epoch=own.epoch,
-            nonce=own.nonce,
-            logic_version=own.logic_version,
-            log=head.log,
-            base=head.base,
-            partition_count=own.partition_count,
+        head = self._head
+        return drafts.commit(
+            self._own,
+            head,
             last=request.position,
             tip_digest=message_digest(message.key, message.value),
             # Answers are sent at most once: who misses one repeats its message, which is then known.
