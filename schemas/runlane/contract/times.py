@@ -22,6 +22,15 @@ def to_utc(instant: datetime) -> datetime:
     return instant if instant.tzinfo is UTC else instant.astimezone(UTC)
 
 
+def parse_utc(text: str) -> datetime | None:
+    """Return the instant that an ISO 8601 text spells in UTC, None for any other text."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo is UTC else None
+
+
 def time_fault(instant: datetime) -> str:
     """Return the code of the rule that ``instant`` breaks, or an empty string.
 

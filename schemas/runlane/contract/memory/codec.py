@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar, cast
 
 from runlane import strictjson
@@ -14,7 +14,7 @@ from runlane.contract.memory.values import MemoryEvent, MemorySnapshot, MemoryTy
 from runlane.contract.payloads import ToolBounds
 from runlane.contract.payloads.text import dump
 from runlane.contract.slices import items, members
-from runlane.contract.times import time_fault, to_utc
+from runlane.contract.times import parse_utc, time_fault, to_utc
 from runlane.strictjson import JsonValue, StrictJsonError
 
 
@@ -115,11 +115,8 @@ def _time_text(instant: datetime) -> str:
 
 
 def _time(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is not UTC:
+    time = parse_utc(text)
+    if time is None:
         raise InvalidCommand("the time of a memory event is not an instant in UTC", code="memory_time")
     return time
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from runlane import strictjson
 from runlane.contract import slices
 from runlane.contract.errors import InvalidCommand
 from runlane.contract.payloads.text import dump
 from runlane.contract.stream.types import StreamType
-from runlane.contract.times import to_utc
+from runlane.contract.times import parse_utc, to_utc
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,7 @@ def _time_text(instant: datetime) -> str:
 
 
 def _time(text: str) -> datetime:
-    try:
-        time = datetime.fromisoformat(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is not UTC:
+    time = parse_utc(text)
+    if time is None:
         raise InvalidCommand("the time of a stream event is not an instant in UTC", code="stream_time")
     return time
