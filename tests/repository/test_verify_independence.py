@@ -1,4 +1,4 @@
-"""`runlane verify` judges the journal without the code that wrote it."""
+"""`runlane verify` judges journal and memory without the code that wrote them."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.repository.imports import imported_names
 from tests.repository.sources import ROOT, name_of
 
 SERVICE = ROOT / "processors" / "runlane" / "service"
-WRITERS = ("runlane.owner", "runlane.contract.decide")
+WRITERS = ("runlane.owner", "runlane.contract.decide", "runlane.store")
 
 
 def verify_files() -> list[Path]:
@@ -37,7 +37,7 @@ def reached_from(files: list[Path]) -> set[Path]:
     return reached
 
 
-def test_verify_imports_neither_the_owner_nor_the_decision() -> None:
+def test_verify_imports_neither_the_owner_nor_the_decision_nor_the_store() -> None:
     files = verify_files()
     assert files
     faults = {

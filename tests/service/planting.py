@@ -4,28 +4,29 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from runlane.service.verify.rows import Row, digest_rows
+from runlane.service.verify.rows import AnyRow, Row, digest_rows
 
 Rows = list[Row]
 Spoil = Callable[[Rows], Rows]
+RowT = TypeVar("RowT", bound=AnyRow)
 
 
-def the(rows: Rows, **wanted: Any) -> Row:
+def the(rows: list[RowT], **wanted: Any) -> RowT:
     """Return the first row with these values."""
     return next(row for row in rows if all(getattr(row, name) == value for name, value in wanted.items()))
 
 
-def without(rows: Rows, *gone: Row) -> Rows:
+def without(rows: list[RowT], *gone: RowT) -> list[RowT]:
     return [row for row in rows if row not in gone]
 
 
-def changed(rows: Rows, row: Row, **values: Any) -> Rows:
+def changed(rows: list[RowT], row: RowT, /, **values: Any) -> list[RowT]:
     return [one._replace(**values) if one == row else one for one in rows]
 
 
-def header_changed(rows: Rows, partition: int, block: int, **values: Any) -> Rows:
+def header_changed(rows: Rows, partition: int, block: int, /, **values: Any) -> Rows:
     """Change a header and seal the chain anew from it on."""
     row = the(rows, kind="commit", partition=partition, block=block)
     body = json.dumps(json.loads(row.body) | values)

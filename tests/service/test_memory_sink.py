@@ -16,6 +16,7 @@ from runlane.contract.errors import RunNotFound
 from runlane.contract.memory import MemoryType, PlannerNoteData, UserMessageData, read_data
 from runlane.service.embedded.folder import CONNECTION_FILE, DataFolder
 from runlane.service.embedded.stack import EmbeddedStack
+from runlane.service.verify import verify_journal
 from tests.e2e.stack import ClickHouse
 from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
@@ -29,7 +30,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 async def test_memory_through_the_embedded_stack_outlives_it(tmp_path: Path) -> None:
     connection = tmp_path / CONNECTION_FILE
     for life in ("first", "second"):
-        with DataFolder(tmp_path) as folder, EmbeddedStack(folder):
+        with DataFolder(tmp_path) as folder, EmbeddedStack(folder) as stack:
             async with RunStore.from_connection(connection) as store:
                 events = [UserMessageData(f"{life} {n}").event(NOW) for n in range(3)]
                 await store.memory.append_events("an/agent", "r 1", events)
@@ -37,6 +38,9 @@ async def test_memory_through_the_embedded_stack_outlives_it(tmp_path: Path) -> 
                 await store.memory.append_events("a", life, events)
                 await store.memory.delete_run("a", life)
                 assert (await store.memory.load_run("a", life)).events == ()
+            with stack.pool.client() as client:
+                report = verify_journal(client)
+            assert (report.memory_events, report.faults) == (6 if life == "first" else 12, [])
     messages = [read_data(event, UserMessageData).message for event in snapshot.events]
     assert messages == [f"{life} {n}" for life in ("first", "second") for n in range(3)]
 

@@ -1,6 +1,6 @@
-"""Judges a journal by itself: it shares no code with the owner, with `decide` or with the block writer."""
+"""Judges journal and memory by themselves: no code of owner, sink, `decide` or block writer is in it."""
 
 from runlane.service.verify.audit import verify_journal
-from runlane.service.verify.report import Fault, Report
+from runlane.service.verify.report import MEMORY, Fault, Report
 
-__all__ = ["Fault", "Report", "verify_journal"]
+__all__ = ["MEMORY", "Fault", "Report", "verify_journal"]

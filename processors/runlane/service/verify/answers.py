@@ -27,7 +27,7 @@ from runlane.contract.outcomes import (
 )
 from runlane.contract.times import EPOCH
 from runlane.contract.values import RunRecord
-from runlane.service.verify.blocks import Purges, erased
+from runlane.service.verify.purges import Purges, erased
 from runlane.service.verify.report import Place, Report
 from runlane.service.verify.rows import Header, Row, json_object
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from itertools import groupby
 
 from runlane.contract.partitioner import partition_for
-from runlane.service.verify.blocks import Purges
 from runlane.service.verify.fold import FoldError, LaneState, Session
+from runlane.service.verify.purges import Purges
 from runlane.service.verify.report import Place, Report
 from runlane.service.verify.rows import Row
 

@@ -8,17 +8,23 @@ from typing import Any, Final
 
 MAX_FAULTS: Final = 1000
 """More faults are counted, not kept: a broken journal must not fill the memory."""
+JOURNAL: Final = "journal"
+MEMORY: Final = "memory_events"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One fault: a stable code, where it is, and words that hold no payload. -1 and "" mean no one place."""
+    """One fault: a stable code, where it is, and words that hold no payload. -1 and "" mean no one place.
+
+    In memory a lane is a run of an agent: both names with a newline between.
+    """
 
     code: str
     message: str
     partition: int = -1
     block: int = -1
     lane: str = ""
+    table: str = JOURNAL
 
 
 @dataclass(slots=True)
@@ -28,6 +34,8 @@ class Report:
     blocks: int = 0
     commands: int = 0
     records: int = 0
+    memory_blocks: int = 0
+    memory_events: int = 0
     faults: list[Fault] = field(default_factory=list[Fault])
     unlisted: int = 0
 
@@ -57,6 +65,8 @@ class Report:
             "blocks": self.blocks,
             "commands": self.commands,
             "records": self.records,
+            "memory_blocks": self.memory_blocks,
+            "memory_events": self.memory_events,
             "faults": [asdict(fault) for fault in faults],
         }
 
@@ -68,10 +78,15 @@ class Place:
     partition: int = -1
     block: int = -1
     lane: str = ""
+    table: str = JOURNAL
 
     def fault(self, code: str, message: str) -> Fault:
         """Return a fault here."""
-        return Fault(code, message, self.partition, self.block, self.lane)
+        return Fault(code, message, self.partition, self.block, self.lane, self.table)
+
+    def of_block(self, block: int) -> Place:
+        """Return one block of the same partition."""
+        return replace(self, block=block)
 
     def of_lane(self, lane: str) -> Place:
         """Return the same place in one lane."""

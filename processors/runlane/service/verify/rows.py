@@ -1,4 +1,4 @@
-"""The journal's rows as this verifier knows them, written down apart from the code that writes them.
+"""The rows of chains as this verifier knows them, written down apart from the code that writes them.
 
 A row's text is what its lane's digest covers; a commit row's body is what the block's hash covers
 (design, Committing).
@@ -9,13 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 LANE_DIGEST_BYTES: Final = 16
 
 
 class Row(NamedTuple):
-    """One row, as far as verification reads it. Instants are microseconds since 1970."""
+    """One row of the journal, as far as verification reads it. Instants are microseconds since 1970."""
 
     part: int
     partition: int
@@ -50,6 +50,11 @@ class Row(NamedTuple):
     output_tokens: int
     total_tokens: int
 
+    @property
+    def epoch(self) -> int:
+        """The epoch that a commit row states."""
+        return self.seq
+
     def text(self) -> str:
         """Return what the lane's digest covers: from the row's number to its body, as a JSON array."""
         return _TEXT.encode(self[_DIGESTED])
@@ -59,9 +64,54 @@ class Row(NamedTuple):
         return self[_ANALYSIS:]
 
 
+class MemoryRow(NamedTuple):
+    """One row of memory; instants are as a ``Row``'s. ``events`` is the column ``count``."""
+
+    part: int
+    partition: int
+    generation: int
+    block: int
+    row: int
+    time: int
+    kind: str
+    agent_id: str
+    run_id: str
+    position: int
+    append_key: str
+    type: str
+    at: int
+    events: int
+    labels: str
+    digest: str
+    body: str
+
+    @property
+    def run(self) -> str:
+        """Agent and run as one name, which no two pairs share: neither holds a control character."""
+        return f"{self.agent_id}\n{self.run_id}"
+
+    @property
+    def lane(self) -> str:
+        """The name of the digest that covers it: each run's events have one, all that never goes another."""
+        return self.run if self.kind == "event" else ""
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that a commit row states."""
+        return self.events
+
+    def text(self) -> str:
+        """Return what the lane's digest covers, as ``Row.text``."""
+        return _TEXT.encode(self[_MEMORY_DIGESTED])
+
+
+AnyRow: TypeAlias = Row | MemoryRow
+
 COLUMNS: Final = Row._fields
+MEMORY_COLUMNS: Final = tuple("count" if name == "events" else name for name in MemoryRow._fields)
 _TEXT: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DIGESTED: Final = slice(COLUMNS.index("row"), COLUMNS.index("body") + 1)
+_MEMORY_DIGESTED: Final = slice(MEMORY_COLUMNS.index("row"), None)
 _ANALYSIS: Final = COLUMNS.index("tool")
 
 

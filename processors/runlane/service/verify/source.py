@@ -1,12 +1,9 @@
-"""How rows come out of ClickHouse: streamed, sorted there, up to the blocks there are at the start."""
+"""How rows of chains come out of ClickHouse: streamed, sorted there, up to the blocks of the start."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
-
-from runlane.service.verify.fold import LIFECYCLE
-from runlane.service.verify.rows import COLUMNS, Row
 
 _SETTINGS: Final = {
     "max_block_size": 8192,
@@ -17,11 +14,6 @@ _SETTINGS: Final = {
 _ROW_BYTES: Final = 256
 _WINDOW_BYTES: Final = 128 * 1024 * 1024
 _BUCKET_ROWS: Final = 100_000
-_LIFECYCLE: Final = ", ".join(f"'{kind}'" for kind in LIFECYCLE)
-_NARROW_BODY: Final = (
-    "multiIf(kind = 'checkpoint', lower(hex(SHA256(tryBase64Decode(body)))), "
-    f"kind = 'record' AND type NOT IN ({_LIFECYCLE}), '', body) AS body"
-)
 
 
 class QueryClient(Protocol):
@@ -41,35 +33,10 @@ class QueryClient(Protocol):
         ...
 
 
-class Source(Protocol):
-    """The rows of a journal, in the orders in which they are judged; see ``JournalSource``."""
+class TableSource:
+    """Reads one table of chains; what it yields ends at the same blocks, whatever is written meanwhile."""
 
-    @property
-    def partitions(self) -> tuple[int, ...]:
-        """The partitions that have blocks."""
-        ...
-
-    def purges(self) -> Mapping[str, tuple[int, int]]:
-        """Return the purged lanes of this moment with block and row of their tombstones."""
-        ...
-
-    def chain(self, partition: int) -> Iterator[Row]:
-        """Yield all rows of a partition in generation, block and row order."""
-        ...
-
-    def lanes(self) -> Iterator[Row]:
-        """Yield the rows that make states, grouped by lane; a checkpoint's body is its digest."""
-        ...
-
-    def claims(self) -> Iterator[Row]:
-        """Yield claims, starts and the answers to claims, grouped by run id."""
-        ...
-
-
-class JournalSource:
-    """Reads one journal table; all reads but ``purges`` end at the same blocks, whatever an owner adds."""
-
-    def __init__(self, client: QueryClient, table: str = "journal") -> None:
+    def __init__(self, client: QueryClient, table: str) -> None:
         self._client = client
         self._table = table
         self._ends = self._read_ends()
@@ -84,34 +51,11 @@ class JournalSource:
         """The partitions that have blocks."""
         return tuple(sorted(self._ends))
 
-    def purges(self) -> Mapping[str, tuple[int, int]]:
-        """Return the purged lanes of this moment with block and row of their tombstones."""
-        query = f"SELECT lane, min((block, row)) FROM {self._table} WHERE kind = 'tombstone' GROUP BY lane"  # noqa: S608
-        return {lane: (block, row) for lane, (block, row) in self._client.query(query).result_rows}
-
-    def chain(self, partition: int) -> Iterator[Row]:
+    def _chain(self, partition: int, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
         """Yield all rows of a partition in generation, block and row order."""
         for generation, first, last in self._windows(partition):
             blocks = f"generation = {generation} AND block BETWEEN {first} AND {last}"
-            yield from self._rows(f"partition = {partition} AND {blocks}", "block, row")
-
-    def lanes(self) -> Iterator[Row]:
-        """Yield the rows that make states, grouped by lane, in block and row order.
-
-        A checkpoint's body is its digest.
-        """
-        kinds = "kind NOT IN ('answer', 'commit', 'tombstone')"
-        for bucket in self._buckets(kinds, "lane"):
-            yield from self._rows(bucket, "lane, partition, block, row", _NARROW_BODY)
-
-    def claims(self) -> Iterator[Row]:
-        """Yield claims, starts and the answers to claims, grouped by run id."""
-        kinds = (
-            "(kind = 'claim' OR (kind = 'record' AND type = 'run_started')"
-            " OR (kind = 'answer' AND type = 'claim_run' AND code = ''))"
-        )
-        for bucket in self._buckets(kinds, "run_id"):
-            yield from self._rows(bucket, "run_id, partition, block, row")
+            yield from self._rows(columns, f"partition = {partition} AND {blocks}", "block, row")
 
     def _windows(self, partition: int) -> Iterator[tuple[int, int, int]]:
         """Yield generation, first and last block of windows that fit into one query's result."""
@@ -131,20 +75,36 @@ class JournalSource:
         if window is not None:
             yield window
 
-    def _buckets(self, kinds: str, key: str) -> Iterator[str]:
-        """Yield conditions that part the rows of ``kinds`` by ``key`` into what one query can sort."""
-        where = f"{kinds} AND {self._bounds()}"
+    def _ranges(self, where: str, key: tuple[str, ...]) -> Iterator[str]:
+        """Yield conditions that part the rows of ``where`` by ``key`` into what one query can sort.
+
+        ``key`` is a prefix of the table's order, so that each part of the table is read for one range only.
+        """
+        names = ", ".join(key)
+        after = ""
+        while True:
+            ends = self._client.query(
+                f"SELECT {names} FROM {self._table} WHERE {where}{after} "  # noqa: S608
+                f"ORDER BY {names} LIMIT 1 OFFSET {_BUCKET_ROWS - 1}"
+            ).result_rows
+            if not ends:
+                yield where + after
+                return
+            yield f"{where}{after} AND NOT {_beyond(key, ends[0])}"
+            after = f" AND {_beyond(key, ends[0])}"
+
+    def _buckets(self, where: str, key: str) -> Iterator[str]:
+        """Yield conditions as ``_ranges`` does, for a key that the table is not ordered by."""
         count = self._client.query(f"SELECT count() FROM {self._table} WHERE {where}").result_rows[0][0]  # noqa: S608
         buckets = count // _BUCKET_ROWS + 1
         for bucket in range(buckets):
             yield f"{where} AND cityHash64({key}) % {buckets} = {bucket}"
 
-    def _rows(self, where: str, order: str, body: str = "body") -> Iterator[Row]:
-        columns = ", ".join(body if name == "body" else name for name in COLUMNS)
-        query = f"SELECT {columns} FROM {self._table} WHERE {where} ORDER BY {order}"  # noqa: S608
+    def _rows(self, columns: Iterable[str], where: str, order: str) -> Iterator[Sequence[Any]]:
+        query = f"SELECT {', '.join(columns)} FROM {self._table} WHERE {where} ORDER BY {order}"  # noqa: S608
         with self._client.query_row_block_stream(query, settings=self._settings) as blocks:
             for block in blocks:
-                yield from map(Row._make, block)
+                yield from block
 
     def _bounds(self) -> str:
         each = (f"(partition = {partition} AND block <= {end})" for partition, end in self._ends.items())
@@ -154,3 +114,13 @@ class JournalSource:
         query = f"SELECT partition, max(block) FROM {self._table} GROUP BY partition"  # noqa: S608
         rows: Any = self._client.query(query).result_rows
         return {int(partition): int(block) for partition, block in rows}
+
+
+def _beyond(key: tuple[str, ...], end: Sequence[str]) -> str:
+    """Return the condition that ``key`` is greater than ``end``, in a form that the table's index answers."""
+    condition = ""
+    for name, value in reversed(tuple(zip(key, end, strict=True))):
+        text = f"unhex('{value.encode().hex()}')"
+        rest = f" OR ({name} = {text} AND {condition})" if condition else ""
+        condition = f"({name} > {text}{rest})"
+    return condition

@@ -1,17 +1,17 @@
-"""Rows in memory, read as the verifier reads a journal."""
+"""Rows in hand, read as the verifier reads a journal."""
 
 import hashlib
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
 
 from runlane.contract.codec import Codec
-from runlane.service.verify.audit import audit
+from runlane.service.verify.audit import audit_journal
 from runlane.service.verify.fold import LIFECYCLE
 from runlane.service.verify.report import Report
 from runlane.service.verify.rows import Row
 
 
-class MemorySource:
+class JournalInHand:
     def __init__(self, rows: Sequence[Row]) -> None:
         self._all = rows
         self.partitions = tuple(sorted({row.partition for row in rows}))
@@ -47,4 +47,6 @@ def _narrow(row: Row) -> Row:
 
 
 def verify_rows(rows: Sequence[Row]) -> Report:
-    return audit(MemorySource(rows), Codec())
+    report = Report()
+    audit_journal(JournalInHand(rows), Codec(), report)
+    return report
