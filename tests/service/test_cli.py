@@ -1,6 +1,7 @@
 """How a command ends: its exit code, its message, and nothing that it should not say."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -17,9 +18,11 @@ from runlane.contract.errors import (
     Unavailable,
     UnsafeEngine,
 )
+from runlane.service.cli import checks
 from runlane.service.cli.main import LazyGroup, run
 from runlane.service.exits import Exit
 from runlane.service.signals import Stopped
+from runlane.service.verify import MEMORY, Fault, Report
 
 Raising = Callable[[BaseException], int]
 
@@ -98,6 +101,20 @@ def test_verify_of_an_empty_folder_is_a_fault_not_a_pass(
 ) -> None:
     assert run(["verify", "--data", str(tmp_path)]) != Exit.OK
     assert capsys.readouterr().out == ""
+
+
+def test_verify_prints_the_run_of_a_fault_of_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = Report(memory_blocks=4, memory_events=9)
+    report.add(Fault("rows_missing", "why", 1, 3, "an agent\nr\x1b", MEMORY))
+    monkeypatch.setattr(checks, "open_journal", lambda *_: nullcontext())
+    monkeypatch.setattr(checks, "verify_journal", lambda *_: report)
+
+    assert run(["verify", "--data", str(tmp_path)]) == Exit.FAULTS
+    said = capsys.readouterr()
+    assert "memory partition 1 block 3 agent an agent run r\\u001b  why" in said.out
+    assert "4 blocks of memory, 9 events; 1 faults" in said.err
 
 
 def test_help_and_version_end_well(capsys: pytest.CaptureFixture[str]) -> None:
