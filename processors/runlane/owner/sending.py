@@ -13,7 +13,7 @@ from runlane.owner.tasks import Settled
 from runlane.store.block import BlockHeader
 from runlane.store.rows import Answer
 
-_COMMIT_SECONDS: Final = 0.1
+_COMMIT_SECONDS: Final = 1.0
 _PUMP_SECONDS: Final = 0.01
 _NEVER: Final = float("inf")
 
@@ -61,7 +61,7 @@ class Sender:
         self._outbox.settle()
 
     def tick(self, now: float) -> None:
-        """Send what the log had no room for; commit the offset, a few times a second at most."""
+        """Send what the log had no room for; commit the offset, once a second at most."""
         self._outbox.pump(self._shared.io.send)
         if now - self._committed_at >= _COMMIT_SECONDS:
             self.commit_offset(now)

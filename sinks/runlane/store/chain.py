@@ -133,7 +133,7 @@ class Chains:
         """Return the current generation of each chain that was ever repaired; the others are at 0."""
         return {
             int(partition): int(generation)
-            for partition, generation in self._pool.query(self._sql[_GENERATIONS])
+            for partition, generation in self._pool.query(self._sql[_GENERATIONS], settings=_QUICK)
         }
 
     def headers(self, partition: int, first: int, last: int) -> Sequence[BlockHeader]:

@@ -2,6 +2,8 @@
 -- Its one order holds each lane together: commit rows (in no lane) by partition and block, a lane's states, its records
 -- by lane_seq. Skip indexes find a run, a key, a seq inside its lane, and the newest blocks. No projection: it costs 20 %
 -- of an insert and a third of the disk, and a new part's projection is not covered by the part's fsync.
+-- It is parted by "part" alone: the zeros only make each part remember which partitions and blocks are in it, so that a
+-- read-back opens the newest parts and no others.
 CREATE TABLE IF NOT EXISTS journal
 (
     part           UInt32,
@@ -47,7 +49,7 @@ CREATE TABLE IF NOT EXISTS journal
     CONSTRAINT in_time CHECK not_after >= toUnixTimestamp64Micro(now64(6))
 )
 ENGINE = MergeTree
-PARTITION BY part
+PARTITION BY (part, partition * 0, block * 0)
 PRIMARY KEY (lane, kind, lane_seq, run_id, partition, block)
 ORDER BY (lane, kind, lane_seq, run_id, partition, block, row)
 SETTINGS
@@ -64,7 +66,9 @@ SETTINGS
     min_bytes_for_full_part_storage = 134217728,
     min_rows_for_full_part_storage = 10000000,
     min_level_for_full_part_storage = 1,
-    -- A merge costs as much as an insert; half as many leave a dozen small parts, which no read minds.
+    -- With the engine's own base of 5 every merge takes the newest few megabytes along again, for sixty times the rows
+    -- that came in; with this one some twenty small parts wait for a merge of their own.
+    merge_selector_base = 60,
     min_parts_to_merge_at_once = 10;
 
 -- The generation of each partition's chain, 0 where there is none; written by repair.

@@ -1,5 +1,5 @@
 -- Memory: what products keep of their agents' runs, a table of chains of its own. docs/memory.md says what its rows are.
--- Its one order holds each run of an agent together; commit rows are in no run.
+-- Its one order holds each run of an agent together; commit rows are in no run. Parts and merges are the journal's.
 CREATE TABLE IF NOT EXISTS memory_events
 (
     part       UInt32,
@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS memory_events
     CONSTRAINT in_time CHECK not_after >= toUnixTimestamp64Micro(now64(6))
 )
 ENGINE = MergeTree
-PARTITION BY part
+PARTITION BY (part, partition * 0, block * 0)
 PRIMARY KEY (agent_id, run_id, kind, position)
 ORDER BY (agent_id, run_id, kind, position, row)
 SETTINGS
@@ -39,7 +39,9 @@ SETTINGS
     index_granularity = 1024,
     min_bytes_for_full_part_storage = 134217728,
     min_rows_for_full_part_storage = 10000000,
-    min_level_for_full_part_storage = 1;
+    min_level_for_full_part_storage = 1,
+    merge_selector_base = 60,
+    min_parts_to_merge_at_once = 10;
 
 -- The generation of each partition's chain of memory, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS memory_chains
