@@ -164,6 +164,9 @@ def test_a_fatal_error_that_a_poll_raises_is_reported_to_whoever_waits() -> None
             def __getattr__(self, name: str) -> object:
                 return getattr(inner, name)
 
+            def __len__(self) -> int:
+                return len(inner)
+
             def poll(self, timeout: float) -> int:
                 producer._producer = inner
                 raise KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, fatal=True))

@@ -59,7 +59,7 @@ def keep_the_lanes_of_a_lost_block(patch: pytest.MonkeyPatch) -> None:
 
 def count_a_failed_delivery_as_done(patch: pytest.MonkeyPatch) -> None:
     delivered = Shipment.delivered
-    patch.setattr(Shipment, "delivered", lambda self, arrived: delivered(self, True))
+    patch.setattr(Shipment, "delivered", lambda self, failure: delivered(self, None))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ class Bounds:
     ``batch_bytes``, ``pending_bytes`` and ``outbox_bytes`` bound each partition, ``cache_bytes`` the owner.
     """
 
-    inserts_in_flight: int = 4
+    inserts_in_flight: int = 2
     gather_seconds: float = 0.03
     batch_commands: int = 2_000
     batch_bytes: int = 4 * MIB

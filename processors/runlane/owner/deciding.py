@@ -35,7 +35,10 @@ class SubmitRead(Protocol):
 
 
 class Deciding:
-    """Messages wait in ``_pending``; ``batch`` is the block to be. Each ownership makes one of these."""
+    """Messages wait in ``_pending``, their sizes in ``_sizes``; ``batch`` is the block to be.
+
+    Each ownership makes one of these.
+    """
 
     def __init__(self, shared: Shared, intake: Intake, head: BlockHeader, read: SubmitRead) -> None:
         self._shared = shared
@@ -46,6 +49,7 @@ class Deciding:
         self._last_time = head.time
         self._next_number = head.number + 1
         self._pending: deque[Message] = deque()
+        self._sizes: deque[int] = deque()
         self._requests: dict[int, Request] = {}
         self._blocked = False
         self.next_offset = head.last + 1 - head.base
@@ -85,8 +89,10 @@ class Deciding:
                     return messages[index:]
                 continue
             self.next_offset = offset + 1
+            size = size_of(message)
             self._pending.append(message)
-            self.pending_bytes += size_of(message)
+            self._sizes.append(size)
+            self.pending_bytes += size
         return ()
 
     def skip_to(self, offset: int) -> None:
@@ -98,8 +104,8 @@ class Deciding:
         decided = 0
         try:
             while decided < limit and self.ready and self._step(self._pending[0]):
-                message = self._pending.popleft()
-                self.pending_bytes -= size_of(message)
+                self._pending.popleft()
+                self.pending_bytes -= self._sizes.popleft()
                 decided += 1
         except Exception as error:  # noqa: BLE001 - a fault of ours must hold one partition, not all of them
             self.fault = f"position {self.position} cannot be decided ({type(error).__name__})"

@@ -32,7 +32,7 @@ from runlane.contract.errors import (
     Misrouted,
     UndecodableMessage,
 )
-from runlane.contract.ids import RUN_PREFIX, id_fault, lane_fault
+from runlane.contract.ids import RUN_PREFIX, id_fault, lane_fault, plainly_valid
 from runlane.contract.limits import MAX_ID_BYTES
 from runlane.contract.partitioner import partition_for
 from runlane.contract.signing import Keyring
@@ -175,6 +175,8 @@ def subject(command: Command) -> tuple[str, str, str]:
             named = ("", "") if record is None else (record.session_id, record.agent_id)
             ids = (command.run_id, *named)
     run_id, session_id, agent_id = ids
+    if plainly_valid(run_id, session_id, agent_id):
+        return run_id, session_id, agent_id
     return _valid(run_id), _valid(session_id), _valid(agent_id)
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
-from runlane.contract.errors import Overloaded, RunlaneError, TopicMismatch, Unavailable
+from runlane.contract.errors import Overloaded, TopicMismatch, Unavailable
 from runlane.contract.topics import Topics
-from runlane.kafka import GroupSettings, KafkaConfig
+from runlane.kafka import Delivery, GroupSettings, KafkaConfig
 from runlane.owner.ports import Outgoing, OutTopic
 from runlane.store.block import LogId
 from runlane.store.topic_log import TopicLog
@@ -32,7 +29,7 @@ class KafkaLog(TopicLog):
             OutTopic.REJECTED: topics.rejected.name,
         }
 
-    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
         """As ``LogPort.send``; raises ``FatalKafkaError`` and ``KafkaNotPermitted``."""
         try:
             self._producer.produce(
@@ -41,14 +38,10 @@ class KafkaLog(TopicLog):
                 key=message.key,
                 headers=message.headers,
                 partition=message.partition,
-                on_delivery=partial(self._report, delivered),
+                on_delivery=delivered,
             )
         except Overloaded:
             return False
-        except (TopicMismatch, Unavailable):
-            delivered(False)
+        except (TopicMismatch, Unavailable) as failure:
+            delivered(failure)
         return True
-
-    def _report(self, delivered: Callable[[bool], None], failure: RunlaneError | None) -> None:
-        self._reported(failure)
-        delivered(failure is None)

@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from runlane.contract.errors import TemporaryError, TopicMismatch
-from runlane.kafka import Message, Polled
+from runlane.kafka import Delivery, Message, Polled
 from runlane.owner.core import Core
 from runlane.owner.ports import Outgoing, Ports
 from runlane.owner.tasks import (
@@ -57,6 +57,7 @@ class Loop:
         self._assigned: set[int] = set()
         self._held: set[int] = set()
         self._fetch = _FIRST_FETCH
+        self._sizes: SimpleQueue[int] = SimpleQueue()
         self._posted_bytes = 0
         self._taken_bytes = 0
         self._leaving = False
@@ -138,7 +139,7 @@ class Loop:
             lambda: self._if_assigned(partition, lambda assigned: self._ports.log.commit(assigned, offset))
         )
 
-    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
         """As ``Io.send``."""
         return self._ports.log.send(message, delivered)
 
@@ -186,7 +187,7 @@ class Loop:
     def _handle(self, event: Event) -> None:
         self.core.handle(event)
         if isinstance(event, Fetched):
-            self._taken_bytes += _bytes(event.messages)
+            self._taken_bytes += self._sizes.get_nowait()
 
     # The workers' threads.
 
@@ -222,16 +223,20 @@ class Loop:
         self._run_controls()
 
     def _hand_over(self, polled: Polled) -> None:
-        if polled.messages:
-            mean = _bytes(polled.messages) // len(polled.messages) + 1
-            self._fetch = max(1, min(_FETCH_MESSAGES, _FETCH_BYTES // mean))
         by_partition: dict[int, list[Message]] = {}
         for message in polled.messages:
             by_partition.setdefault(message.partition, []).append(message)
+        total = 0
         for partition, messages in by_partition.items():
+            size = sum(message.size for message in messages)
+            total += size
             if (tag := self._tags.get(partition)) is not None:
-                self._posted_bytes += _bytes(messages)
+                self._posted_bytes += size
+                self._sizes.put(size)
                 self.post(Fetched(partition, tag, messages))
+        if polled.messages:
+            mean = total // len(polled.messages) + 1
+            self._fetch = max(1, min(_FETCH_MESSAGES, _FETCH_BYTES // mean))
         for place in polled.lost:
             if (tag := self._tags.get(place.number)) is not None:
                 self.post(FetchFailed(place.number, tag))
@@ -293,7 +298,3 @@ def _calm_collector() -> Generator[None]:
     finally:
         gc.set_threshold(*before)
         gc.unfreeze()
-
-
-def _bytes(messages: Sequence[Message]) -> int:
-    return sum(message.size for message in messages)

@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from runlane.contract.codec import Codec, Headers, outcome_headers, record_headers
+from runlane.contract.errors import RunlaneError
 from runlane.contract.values import CommittedRecord
+from runlane.kafka import Delivery
 from runlane.owner.intake import NOBODY
 from runlane.owner.ports import Outgoing, OutTopic
 from runlane.store.rows import Answer
@@ -21,7 +23,7 @@ from runlane.store.rows import Answer
 _REJECTED_HEADERS: Final[Headers] = [("schema", b"runlane.rejected.v1")]
 _ITEM_BYTES: Final = 200
 
-Send = Callable[[Outgoing, Callable[[bool], None]], bool]
+Send = Callable[[Outgoing, Delivery], bool]
 
 
 class Shipment:
@@ -46,9 +48,9 @@ class Shipment:
         """Whether every message arrived."""
         return self._done == self.total and not self.failed
 
-    def delivered(self, arrived: bool) -> None:  # noqa: FBT001 - a callback's one argument
+    def delivered(self, failure: RunlaneError | None) -> None:
         """Count one delivery report."""
-        if not arrived:
+        if failure is not None:
             self.failed = True
             self._settled()
             return

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from runlane.contract.codec import Headers
 from runlane.contract.decide import LaneState
 from runlane.contract.state import KeyEntry
-from runlane.kafka import Polled
+from runlane.kafka import Delivery, Polled
 from runlane.store.block import SealedBlock
 from runlane.store.chain import ChainEnd, ChainTip, OutboxPage
 from runlane.store.flight import InsertReport
@@ -30,8 +30,7 @@ class OutTopic(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     """One message to send; ``partition`` is explicit."""
 
     topic: OutTopic
@@ -127,10 +126,10 @@ class LogPort(Protocol):
         """Commit the group's offset, without waiting for the answer."""
         ...
 
-    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
         """Queue a message; False when the queue is full.
 
-        ``delivered`` hears once, in any one thread, if it arrived.
+        ``delivered`` hears once, in any one thread, None if it arrived, else why it may not have.
         """
         ...
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from runlane.contract.errors import JournalFault, RunlaneError, TemporaryError
-from runlane.kafka import Message
+from runlane.kafka import Delivery, Message
 from runlane.owner.ports import Outgoing, Ports
 
 
@@ -114,7 +114,7 @@ class Io(Protocol):
         """Commit the group's offset."""
         ...
 
-    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
         """Queue a message, as ``LogPort.send``."""
         ...
 

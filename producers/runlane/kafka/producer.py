@@ -1,4 +1,4 @@
-"""An idempotent producer that counts its delivery reports."""
+"""An idempotent producer that waits for its delivery reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
-from runlane.contract.errors import Overloaded, RunlaneError
+from runlane.contract.errors import KafkaNotPermitted, Overloaded, RunlaneError
 from runlane.kafka.config import KafkaConfig
 from runlane.kafka.failures import Standing, to_error
 from runlane.kafka.weak import weakly
@@ -29,7 +29,7 @@ class Producer:
 
     Delivery callbacks run in the thread that calls ``poll`` or ``drain``, or in a thread of the producer's
     own when made with ``background=True``. ``produce`` may be called from any thread. There is no flush:
-    with another thread producing it may not return for seconds; ``drain`` counts reports instead.
+    with another thread producing it may not return for seconds; ``drain`` ends in time.
 
         with Producer(config, background=True) as producer:
             producer.produce("runlane.commands", data, key=b"s/1", on_delivery=report)
@@ -54,10 +54,9 @@ class Producer:
             "error_cb": weakly(self._on_error),
         }
         self._producer = confluent_kafka.Producer(options)
-        self._lock = threading.Lock()
-        self._outstanding = 0
         self._standing = Standing()
         self._fatal: RunlaneError | None = None
+        self._refused: KafkaNotPermitted | None = None
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
         if background:
@@ -67,7 +66,12 @@ class Producer:
     @property
     def outstanding(self) -> int:
         """How many messages wait for their delivery report."""
-        return self._outstanding
+        return len(self._producer)
+
+    @property
+    def refused(self) -> KafkaNotPermitted | None:
+        """Why our user may not write to a topic that a delivery went to, or None."""
+        return self._refused
 
     @property
     def fatal(self) -> RunlaneError | None:
@@ -91,8 +95,6 @@ class Producer:
         """
         if self._fatal is not None:
             raise self._fatal
-        with self._lock:
-            self._outstanding += 1
         try:
             self._producer.produce(
                 topic,
@@ -102,11 +104,9 @@ class Producer:
                 on_delivery=partial(self._on_report, on_delivery),
                 headers=headers,  # type: ignore[arg-type]
             )
-        except (BufferError, KafkaException) as error:
-            with self._lock:
-                self._outstanding -= 1
-            if isinstance(error, KafkaException):
-                raise to_error(error, "producing", topic=topic) from error
+        except KafkaException as error:
+            raise to_error(error, "producing", topic=topic) from error
+        except BufferError as error:
             raise Overloaded("the producer's queue is full") from error
 
     def poll(self, timeout: float = 0) -> None:
@@ -121,9 +121,9 @@ class Producer:
     def drain(self, timeout: float) -> bool:
         """Wait until every message has its report; False when some have none after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
-        while self._outstanding and (left := deadline - time.monotonic()) > 0:
+        while self.outstanding and (left := deadline - time.monotonic()) > 0:
             self.poll(min(left, _SLICE_SECONDS))
-        return not self._outstanding
+        return not self.outstanding
 
     def close(self, timeout: float = 5.0) -> None:
         """Drain for up to ``timeout`` seconds, then give up what is left; every message gets its report."""
@@ -151,14 +151,15 @@ class Producer:
     def _on_report(
         self, on_delivery: Delivery | None, error: KafkaError | None, message: confluent_kafka.Message
     ) -> None:
-        with self._lock:
-            self._outstanding -= 1
+        failure = None
+        if error is None:
+            self._standing.clear()
+        else:
+            failure = self._failure(error, message.topic() or "")
+            if isinstance(failure, KafkaNotPermitted):
+                self._refused = failure
         if on_delivery is not None:
-            if error is None:
-                self._standing.clear()
-                on_delivery(None)
-            else:
-                on_delivery(self._failure(error, message.topic() or ""))
+            on_delivery(failure)
 
     def _failure(self, error: KafkaError, topic: str) -> RunlaneError:
         if error.code() == KafkaError._PURGE_QUEUE and self._fatal is not None:  # noqa: SLF001

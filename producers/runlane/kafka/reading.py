@@ -32,8 +32,10 @@ class Message(NamedTuple):
     @property
     def size(self) -> int:
         """The bytes of key, value and headers."""
-        held = sum(len(name) + len(value or b"") for name, value in self.headers)
-        return held + len(self.key or b"") + len(self.value or b"")
+        size = len(self.key or b"") + len(self.value or b"")
+        for name, value in self.headers:
+            size += len(name) + len(value or b"")
+        return size
 
 
 @dataclass(frozen=True, slots=True)

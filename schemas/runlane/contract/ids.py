@@ -31,6 +31,12 @@ def id_fault(value: str) -> str:
     return "" if unicodedata.is_normalized("NFC", value) else "id_not_nfc"
 
 
+def plainly_valid(*values: str) -> bool:
+    """Whether each identifier is valid or absent, told by one look at all; False says nothing of them."""
+    text = "".join(values)
+    return len(text) <= MAX_ID_BYTES and text.isascii() and text.isprintable()
+
+
 def check_id(value: str, field: str) -> None:
     """Raise ``InvalidCommand`` when a present identifier breaks a rule; ``field`` names it in the message."""
     fault = id_fault(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from runlane.contract.values import CommittedRecord, RunMeta, RunStatus, RunSuspension, Session, StartOutcome
 
@@ -85,8 +85,7 @@ class Checkpoint:
     suspension: RunSuspension
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(NamedTuple):
     """What one decided command changes in its lane: whole new values, in the order they were made.
 
     ``runs`` holds a run only when its state changed; the counters follow from ``records``. ``keys`` are

@@ -11,8 +11,9 @@ import hashlib
 import json
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+import orjson
 
 from runlane.contract.ids import lane_session
 from runlane.contract.limits import MAX_ID_BYTES
@@ -68,8 +69,7 @@ _NO_ANALYSIS: Final = ("", "", 0, 0, 0)
 _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The journaled answer of one command; ``code`` is empty for success, ``operation`` for no command.
 
     ``reply_partition`` is -1 when nobody can be told. ``outcome`` are the exact bytes that are sent. The ids
@@ -95,7 +95,7 @@ class RowBuilder:
         self._head = head
         self._time = time
         self._rows: list[Row] = []
-        self._lanes: dict[str, list[str]] = {}
+        self._lanes: dict[str, list[bytes]] = {}
         self._runs: dict[str, tuple[str, RunState]] = {}
         self._sessions: dict[str, SessionState] = {}
         self._records = 0
@@ -236,7 +236,7 @@ class RowBuilder:
         return (len(self._rows), self._time, *({**_DEFAULTS, **fields}.values()))
 
     def _digested(self, lane: str, values: Row, analysis: Row) -> None:
-        text = _ENCODE(values)
+        text = orjson.dumps(values)
         texts = self._lanes.get(lane)
         if texts is None:
             self._lanes[lane] = [text]
@@ -250,8 +250,8 @@ class RowBuilder:
         self._rows.append((*self._head, *values, *analysis, size))
 
 
-def _digest(texts: Sequence[str]) -> bytes:
-    return hashlib.blake2b("\n".join(texts).encode(), digest_size=LANE_DIGEST_BYTES).digest()
+def _digest(texts: Sequence[bytes]) -> bytes:
+    return hashlib.blake2b(b"\n".join(texts), digest_size=LANE_DIGEST_BYTES).digest()
 
 
 def _analysis(kind: str, payload: str) -> tuple[Any, ...]:

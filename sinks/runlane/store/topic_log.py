@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from runlane.contract.errors import KafkaNotPermitted, RunlaneError, TopicMismatch, Unavailable
+from runlane.contract.errors import TopicMismatch, Unavailable
 from runlane.kafka import Admin, Consumer, GroupSettings, Inspector, KafkaConfig, Partition, Polled, Producer
 from runlane.store.block import LogId, message_digest
 from runlane.store.stops import LogFacts, LogShape
@@ -39,7 +39,6 @@ class TopicLog:
         self._admin = Admin(config)
         self._inspector = Inspector(config, group=group.group)
         self._consumer = Consumer(config, group=group)
-        self._refusal: KafkaNotPermitted | None = None
         self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
 
     @property
@@ -73,7 +72,7 @@ class TopicLog:
         Raises ``TopicMismatch``, ``FatalKafkaError``, and ``KafkaNotPermitted`` where our user may not read,
         or may not write what follows from it.
         """
-        failure = self._refusal or self._producer.fatal
+        failure = self._producer.refused or self._producer.fatal
         if failure is not None:
             raise failure
         return self._consumer.poll(max_messages, timeout)
@@ -132,11 +131,6 @@ class TopicLog:
         self._consumer.close()
         self._producer.close()
         self._inspector.close()
-
-    def _reported(self, failure: RunlaneError | None) -> None:
-        """Take how a delivery went: nobody waits until our user may write."""
-        if isinstance(failure, KafkaNotPermitted):
-            self._refusal = failure
 
     def _place(self, partition: int) -> Partition:
         return Partition(self._topic, partition)

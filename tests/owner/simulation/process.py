@@ -14,6 +14,7 @@ from runlane.contract.codec import Codec
 from runlane.contract.decide import LaneState, decide
 from runlane.contract.errors import Unavailable
 from runlane.contract.state import KeyEntry
+from runlane.kafka import Delivery
 from runlane.owner.batch import Decide
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
@@ -114,7 +115,7 @@ class Process:
         self.broker.commit(partition, offset)
         self.reached("commit", number)
 
-    def send(self, message: Outgoing, delivered: Callable[[bool], None]) -> bool:
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
         number = self.reach("send")
         if self.world.chance(self.world.faults.full_queue):
             return False
@@ -210,12 +211,12 @@ class Process:
             return True
         return False
 
-    def _deliver(self, message: Outgoing, delivered: Callable[[bool], None]) -> None:
+    def _deliver(self, message: Outgoing, delivered: Delivery) -> None:
         failed = self.world.chance(self.world.faults.failed_delivery)
         if not failed or self.world.chance(0.5):
             self.broker.arrive(message)
         if not self.dead:
-            delivered(not failed)
+            delivered(Unavailable("the broker did not take it") if failed else None)
 
 
 class Fetching:

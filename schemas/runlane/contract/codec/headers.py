@@ -64,7 +64,7 @@ def memory_headers(correlation_id: str, reply_partition: int) -> Headers:
 def parse_command_headers(headers: RawHeaders) -> CommandHeaders:
     """Return what the headers of a command say; never raises."""
     found = _last_of_each(headers)
-    signature = _ascii(found.get(SIGNATURE), MAX_SIGNATURE_BYTES)
+    signature = _ascii(found[SIGNATURE], MAX_SIGNATURE_BYTES) if SIGNATURE in found else ""
     return CommandHeaders(_correlation(found.get(CORRELATION)), _number(found.get(REPLY)), signature or None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from runlane.contract.errors import ErrorInfo
 from runlane.contract.outcomes import Result
@@ -25,8 +26,7 @@ class Meta:
     receipt_valid: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A result or an error, never both; a refusal or an exact retry has empty changes (G4)."""
 
     result: Result | None

@@ -8,7 +8,7 @@ from typing import Final
 
 from runlane import strictjson
 from runlane.contract.errors import InvalidCommand
-from runlane.contract.ids import check_id, id_fault
+from runlane.contract.ids import check_id, id_fault, plainly_valid
 from runlane.contract.limits import (
     MAX_COMMAND_PAYLOAD_BYTES,
     MAX_LABEL_KEY_BYTES,
@@ -56,9 +56,11 @@ def validate_record(record: RunRecord | None, name: str = "record") -> RunRecord
 
 def check_record_ids(record: RunRecord, name: str) -> None:
     """Check the identifiers that are there, and the length of the type."""
-    for value in (record.run_id, record.agent_id, record.event_key, record.session_id, record.turn_id):
-        if value and (fault := id_fault(value)):
-            raise fail(fault, f"{name}: an identifier breaks a rule")
+    ids = (record.run_id, record.agent_id, record.event_key, record.session_id, record.turn_id)
+    if not plainly_valid(*ids):
+        for value in ids:
+            if value and (fault := id_fault(value)):
+                raise fail(fault, f"{name}: an identifier breaks a rule")
     if len(record.type) > MAX_TYPE_BYTES or not record.type.isascii():
         check_text(record.type, "type", MAX_TYPE_BYTES)
 

@@ -36,7 +36,6 @@ class KafkaMemoryLog(TopicLog):
                 value,
                 headers=headers,
                 partition=reply_partition,
-                on_delivery=self._reported,
             )
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
