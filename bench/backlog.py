@@ -2,7 +2,7 @@
 
 The bare limit consumes the same commands, inserts the very rows of the owner's blocks, block by block, into a
 table of the same making with as many inserts at a time, and produces the very messages. It checks nothing and
-reads nothing back.
+reads nothing back. An owner decides a smaller backlog first, so that both find broker and engine warm.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ LANES: Final = 200
 PARTITIONS: Final = 4
 _BARE: Final = ChainTable("bare", JOURNAL.columns, JOURNAL.types)
 _FETCH: Final = 1_000
+_WARM_UP: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +76,11 @@ class KeepingStore(JournalStore):
 
 def measure(config: KafkaConfig, directory: Path, count: int) -> BacklogFigures:
     """Measure both over one backlog of ``count`` commands, on an empty journal; once a process."""
-    topics = new_topics(config, PARTITIONS)
-    produce(config, topics, encoded(LANES, count, partitions=PARTITIONS, replies=PARTITIONS))
     pool = connect(f"chdb://{directory}")
-    store = KeepingStore(pool, migrate(pool))
+    journal_id = migrate(pool)
+    _warm_up(config, pool, journal_id)
+    topics = _backlog(config, count)
+    store = KeepingStore(pool, journal_id)
     owner = owner_pass(config, topics, store, count)
     pool.command("CREATE TABLE bare AS journal")
     blocks = [_block(topics, *kept) for kept in store.kept]
@@ -87,14 +89,29 @@ def measure(config: KafkaConfig, directory: Path, count: int) -> BacklogFigures:
     return BacklogFigures(count / owner, count / bare, count / len(blocks))
 
 
+def _warm_up(config: KafkaConfig, pool: ClientPool, journal_id: str) -> None:
+    """Let an owner decide a backlog first: the bare limit finds broker and engine warm, so must the owner."""
+    store = JournalStore(pool, journal_id, max_execution=CONFIG.bounds.max_execution)
+    owner_pass(config, _backlog(config, _WARM_UP), store, _WARM_UP)
+    pool.command("TRUNCATE TABLE journal SYNC")
+
+
+def _backlog(config: KafkaConfig, count: int) -> Topics:
+    """Return new topics with ``count`` commands."""
+    topics = new_topics(config, PARTITIONS)
+    produce(config, topics, encoded(LANES, count, partitions=PARTITIONS, replies=PARTITIONS))
+    return topics
+
+
 def owner_pass(config: KafkaConfig, topics: Topics, store: JournalStore, count: int) -> float:
     """Return the seconds from an owner's taking over until every outcome and record has arrived."""
     running = RunningOwner(config, topics, store)
     running.wait_until_open()
     begun = time.monotonic()
     running.wait_for_commands(count)
+    seconds = time.monotonic() - begun
     running.stop()
-    return time.monotonic() - begun
+    return seconds
 
 
 def _bare_pass(config: KafkaConfig, topics: Topics, pool: ClientPool, blocks: list[Block]) -> float:

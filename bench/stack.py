@@ -84,9 +84,9 @@ class RunningOwner:
         wait_for(lambda: list(phases().values()).count(Phase.OPEN) == self._partitions, self._thread)
 
     def wait_for_commands(self, count: int) -> None:
-        """Wait until ``count`` commands are committed."""
-        stats = self.owner.stats
-        wait_for(lambda: stats.commands >= count, self._thread)
+        """Wait until ``count`` commands are committed and all that they send has arrived."""
+        owner = self.owner
+        wait_for(lambda: owner.stats.commands >= count and not owner.waiting, self._thread)
 
     def stop(self) -> None:
         """Send what is committed, then end; a refused command is a fault of the benchmark."""
