@@ -1,4 +1,4 @@
-"""The digested text of a row: the owner's fast encoder writes what the standard one, which verify uses, does."""
+"""The digested text of a row: the fast encoder writes what the standard one, which verify uses, does."""
 
 from __future__ import annotations
 
