@@ -1,41 +1,26 @@
 """Faults to plant in a sound memory, each with the code that `verify` has to report."""
 
 from runlane.service.verify.rows import MemoryRow
+from tests.service.block_faults import (
+    block_rows,
+    broken_hash,
+    commit_row_gone,
+    doubled_block,
+    missing_block,
+    missing_first_block,
+    unreadable_header,
+)
 from tests.service.memories import run_of
 from tests.service.memory_planting import Rows, Spoil, header_changed, resealed
 from tests.service.planting import changed, the, without
-
-
-def block_rows(rows: Rows, block: int, partition: int = 0) -> Rows:
-    return [row for row in rows if (row.partition, row.block) == (partition, block)]
 
 
 def event(rows: Rows, word: str) -> MemoryRow:
     return next(row for row in rows if row.kind == "event" and word in row.body)
 
 
-def missing_block(rows: Rows) -> Rows:
-    return without(rows, *block_rows(rows, 4))
-
-
-def missing_first_block(rows: Rows) -> Rows:
-    return without(rows, *block_rows(rows, 0))
-
-
-def doubled_block(rows: Rows) -> Rows:
-    return rows + block_rows(rows, 4)
-
-
 def block_in_two_generations(rows: Rows) -> Rows:
     return rows + [row._replace(generation=2) for row in block_rows(rows, 6)]
-
-
-def commit_row_gone(rows: Rows) -> Rows:
-    return without(rows, the(rows, kind="commit", partition=0, block=4))
-
-
-def unreadable_header(rows: Rows) -> Rows:
-    return changed(rows, the(rows, kind="commit", partition=0, block=4), body="{")
 
 
 def header_that_lies(rows: Rows) -> Rows:
@@ -57,10 +42,6 @@ def falling_generation(rows: Rows) -> Rows:
 
 def falling_logic_version(rows: Rows) -> Rows:
     return header_changed(rows, 0, 0, logic_version=2)
-
-
-def broken_hash(rows: Rows) -> Rows:
-    return changed(rows, the(rows, kind="commit", partition=0, block=4), digest="0" * 64)
 
 
 def broken_previous_hash(rows: Rows) -> Rows:

@@ -11,9 +11,10 @@ from runlane.service.verify import Report, source, verify_journal
 from runlane.service.verify.rows import COLUMNS
 from runlane.store.engine import connect
 from runlane.store.migrate import migrate
+from tests.service.journal_faults import FAULTS
 from tests.service.journals import sound_journal
 from tests.service.planting import Rows, Spoil
-from tests.service.test_verify import FAULTS, codes
+from tests.service.test_verify import codes
 
 
 @pytest.fixture(scope="module")
