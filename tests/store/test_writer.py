@@ -8,7 +8,8 @@ import pytest
 from runlane.contract.errors import InsertRefused, InsertUnknown, LateBlock, TooManyParts
 from runlane.contract.state import NO_CHANGES
 from runlane.store.block import SealedBlock
-from runlane.store.engine import ClientPool, connect
+from runlane.store.engine import ClientPool
+from runlane.store.flight import InsertReport
 from runlane.store.rows import COLUMNS, Answer
 from runlane.store.writer import BlockWriter
 from tests.store.world import FAR, World
@@ -192,5 +193,18 @@ def test_a_server_that_does_not_answer_leaves_it_unknown(world: World) -> None:
 
 
 def connect_lazily(dsn: str) -> ClientPool:
-    assert connect
     return ClientPool(dsn, 1.0)
+
+
+def test_what_became_of_an_insert_is_reported_and_logged_without_its_payload(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    block = rival(world, "secret", SMALL)
+    gone = BlockWriter(connect_lazily("http://default:x@127.0.0.1:1/default"), world.journal_id)
+    assert world.writer.report(block, world.chains.end(0).time - HOUR) is InsertReport.LATE
+    assert gone.report(block, FAR) is InsertReport.UNKNOWN
+    assert world.writer.report(broken(block, "block", -1), FAR) is InsertReport.REFUSED
+    assert world.writer.report(block, FAR) is InsertReport.ACKED
+    told = [record.getMessage() for record in caplog.records if record.name == "runlane.store"]
+    assert [text.split(": ")[0] for text in told] == ["journal block 0 of partition 0"] * 3
+    assert "secret" not in caplog.text

@@ -6,6 +6,7 @@ A losing insert reports success, so nothing here says that a block is in: its co
 
 from __future__ import annotations
 
+import logging
 import struct
 from collections.abc import Mapping
 from datetime import datetime
@@ -43,6 +44,13 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "max_threads": 1,
     "input_format_parallel_parsing": 0,
 }
+_LOG: Final = logging.getLogger("runlane.store")
+_REPORTS: Final[Mapping[type[RunlaneError], InsertReport]] = {
+    LateBlock: InsertReport.LATE,
+    TooManyParts: InsertReport.BUSY,
+    InsertRefused: InsertReport.REFUSED,
+    InsertUnknown: InsertReport.UNKNOWN,
+}
 _LATE: Final = 469
 _TOO_MANY_PARTS: Final = 252
 _REFUSED: Final = frozenset({16, 20, 43, 44, 47, 53, 60, 70, 81, 115, 131, 164, 497})
@@ -73,17 +81,15 @@ class BlockWriter:
         self.insert_columns(block.columns, self.token(block.header), not_after)
 
     def report(self, block: Block, not_after: datetime) -> InsertReport:
-        """Insert a block as ``insert`` does; return what that said, whatever it was."""
+        """Insert a block as ``insert`` does; return what that said, and log what was no success."""
         try:
             self.insert(block, not_after)
-        except LateBlock:
-            return InsertReport.LATE
-        except TooManyParts:
-            return InsertReport.BUSY
-        except InsertRefused:
-            return InsertReport.REFUSED
-        except InsertUnknown:
-            return InsertReport.UNKNOWN
+        except (LateBlock, TooManyParts, InsertRefused, InsertUnknown) as failure:
+            header, table = block.header, self._table.name
+            _LOG.warning(
+                "%s block %d of partition %d: %s", table, header.number, header.partition, failure.message
+            )
+            return _REPORTS[type(failure)]
         return InsertReport.ACKED
 
     def token(self, header: BlockHeader) -> str:
