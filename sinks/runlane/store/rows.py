@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -95,7 +94,7 @@ class RowBuilder:
         self._head = head
         self._time = time
         self._rows: list[Row] = []
-        self._lanes: dict[str, list[bytes]] = {}
+        self._lanes: dict[str, hashlib.blake2b] = {}
         self._runs: dict[str, tuple[str, RunState]] = {}
         self._sessions: dict[str, SessionState] = {}
         self._records = 0
@@ -146,7 +145,7 @@ class RowBuilder:
 
     def lane_digests(self) -> tuple[tuple[str, bytes], ...]:
         """Return the digest of each lane's rows, sorted by lane."""
-        return tuple((lane, _digest(self._lanes[lane])) for lane in sorted(self._lanes))
+        return tuple((lane, self._lanes[lane].digest()) for lane in sorted(self._lanes))
 
     def columns(self) -> Columns:
         """Return the rows as columns, in the order of ``COLUMNS``."""
@@ -236,22 +235,20 @@ class RowBuilder:
         return (len(self._rows), self._time, *({**_DEFAULTS, **fields}.values()))
 
     def _digested(self, lane: str, values: Row, analysis: Row) -> None:
+        # Digested at once: the encoder's texts, kept until the block is whole, would be its size over again.
         text = orjson.dumps(values)
-        texts = self._lanes.get(lane)
-        if texts is None:
-            self._lanes[lane] = [text]
+        digest = self._lanes.get(lane)
+        if digest is None:
+            self._lanes[lane] = hashlib.blake2b(text, digest_size=LANE_DIGEST_BYTES)
         else:
-            texts.append(text)
+            digest.update(b"\n")
+            digest.update(text)
         self._put(values, analysis)
 
     def _put(self, values: Row, analysis: Row) -> None:
         body: str = values[-1]
         size = len(body) if body.isascii() else len(body.encode())
         self._rows.append((*self._head, *values, *analysis, size))
-
-
-def _digest(texts: Sequence[bytes]) -> bytes:
-    return hashlib.blake2b(b"\n".join(texts), digest_size=LANE_DIGEST_BYTES).digest()
 
 
 def _analysis(kind: str, payload: str) -> tuple[Any, ...]:
