@@ -1,4 +1,4 @@
-"""An idempotent producer that waits for its delivery reports."""
+"""An idempotent producer that counts its delivery reports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Producer:
 
     Delivery callbacks run in the thread that calls ``poll`` or ``drain``, or in a thread of the producer's
     own when made with ``background=True``. ``produce`` may be called from any thread. There is no flush:
-    with another thread producing it may not return for seconds; ``drain`` ends in time.
+    with another thread producing it may not return for seconds; ``drain`` counts reports instead.
 
         with Producer(config, background=True) as producer:
             producer.produce("runlane.commands", data, key=b"s/1", on_delivery=report)
@@ -54,6 +54,8 @@ class Producer:
             "error_cb": weakly(self._on_error),
         }
         self._producer = confluent_kafka.Producer(options)
+        self._lock = threading.Lock()
+        self._outstanding = 0
         self._standing = Standing()
         self._fatal: RunlaneError | None = None
         self._refused: KafkaNotPermitted | None = None
@@ -66,7 +68,7 @@ class Producer:
     @property
     def outstanding(self) -> int:
         """How many messages wait for their delivery report."""
-        return len(self._producer)
+        return self._outstanding
 
     @property
     def refused(self) -> KafkaNotPermitted | None:
@@ -95,6 +97,8 @@ class Producer:
         """
         if self._fatal is not None:
             raise self._fatal
+        with self._lock:
+            self._outstanding += 1
         try:
             self._producer.produce(
                 topic,
@@ -104,9 +108,11 @@ class Producer:
                 on_delivery=partial(self._on_report, on_delivery),
                 headers=headers,  # type: ignore[arg-type]
             )
-        except KafkaException as error:
-            raise to_error(error, "producing", topic=topic) from error
-        except BufferError as error:
+        except (BufferError, KafkaException) as error:
+            with self._lock:
+                self._outstanding -= 1
+            if isinstance(error, KafkaException):
+                raise to_error(error, "producing", topic=topic) from error
             raise Overloaded("the producer's queue is full") from error
 
     def poll(self, timeout: float = 0) -> None:
@@ -121,9 +127,9 @@ class Producer:
     def drain(self, timeout: float) -> bool:
         """Wait until every message has its report; False when some have none after ``timeout`` seconds."""
         deadline = time.monotonic() + timeout
-        while self.outstanding and (left := deadline - time.monotonic()) > 0:
+        while self._outstanding and (left := deadline - time.monotonic()) > 0:
             self.poll(min(left, _SLICE_SECONDS))
-        return not self.outstanding
+        return not self._outstanding
 
     def close(self, timeout: float = 5.0) -> None:
         """Drain for up to ``timeout`` seconds, then give up what is left; every message gets its report."""
@@ -151,6 +157,8 @@ class Producer:
     def _on_report(
         self, on_delivery: Delivery | None, error: KafkaError | None, message: confluent_kafka.Message
     ) -> None:
+        with self._lock:
+            self._outstanding -= 1
         failure = None
         if error is None:
             self._standing.clear()
