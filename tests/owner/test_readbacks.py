@@ -78,12 +78,28 @@ def test_one_query_serves_all_inserts_that_were_under_way() -> None:
     assert reads.told == [1, 2]
 
 
-def test_an_insert_that_begins_later_is_not_waited_for() -> None:
+def test_an_insert_that_begins_while_others_are_waited_for_is_waited_for_too() -> None:
     reads = Reads()
     first, second = reads.insert(1), reads.insert(2)
     first()
-    reads.insert(3)
+    third = reads.insert(3)
     second()
+    assert reads.begun == []
+    third()
+    assert len(reads.begun) == 1
+    reads.answer()
+    assert reads.told == [1, 2, 3]
+
+
+def test_inserts_that_go_on_beginning_are_waited_for_a_moment_only() -> None:
+    reads = Reads()
+    end = reads.insert(1)
+    for number in range(2, 9):
+        following = reads.insert(number)
+        end()
+        end = following
+        reads.clock.at += GATHER / 5
+        reads.readbacks.tick(reads.clock.at)
     assert len(reads.begun) == 1
 
 

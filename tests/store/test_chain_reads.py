@@ -46,6 +46,12 @@ def test_one_read_back_shows_the_tips_of_several_chains_at_or_above_their_floors
     assert (tips[2].number, tips[2].hash) == (3, heads[2].hash)
 
 
+def test_far_above_a_floor_a_read_back_shows_that_the_chain_went_on_not_where_to(world: World) -> None:
+    for number in range(103):
+        world.session(0, f"s{number}")
+    assert [world.chains.tips({0: floor})[0].number for floor in (0, 1, 2, 50)] == [100, 101, 102, 102]
+
+
 def test_the_time_of_a_read_never_runs_ahead_of_the_servers(world: World) -> None:
     for read in (lambda: world.chains.tips({0: 0})[0].time, lambda: world.chains.end(0).time):
         time = read()

@@ -1,7 +1,7 @@
 """Read-backs: one query shows the ends of all chains that are waited for.
 
-A read costs as much as a small insert, so it also waits, for a moment, for the inserts that were in flight
-when it was first asked for; what is asked for while it runs is the next one's.
+A read costs as much as a small insert, so it also waits, for a moment, for the inserts that are in flight and
+for those that begin meanwhile; what is asked for while it runs is the next one's.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ class ReadBacks:
         return len(self._inserting)
 
     def insert_began(self, task: Task) -> None:
-        """Note an insert: who asks from now on waits for its end."""
+        """Note an insert: who has asked, or asks from now on, waits for its end."""
         self._inserting.add(task)
+        if self._asked:
+            self._awaited.add(task)
 
     def insert_ended(self, task: Task) -> None:
         """Note the end of an insert, after its own read was asked for."""

@@ -69,7 +69,9 @@ SETTINGS
     -- With the engine's own base of 5 every merge takes the newest few megabytes along again, for sixty times the rows
     -- that came in; with this one some twenty small parts wait for a merge of their own.
     merge_selector_base = 60,
-    min_parts_to_merge_at_once = 10;
+    min_parts_to_merge_at_once = 10,
+    -- No query of ours is planned by them, and they are half of what a merge costs.
+    auto_statistics_types = '';
 
 -- The generation of each partition's chain, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS chains

@@ -41,7 +41,8 @@ SETTINGS
     min_rows_for_full_part_storage = 10000000,
     min_level_for_full_part_storage = 1,
     merge_selector_base = 60,
-    min_parts_to_merge_at_once = 10;
+    min_parts_to_merge_at_once = 10,
+    auto_statistics_types = '';
 
 -- The generation of each partition's chain of memory, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS memory_chains
