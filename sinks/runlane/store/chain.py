@@ -77,7 +77,7 @@ _NEXT_GENERATION: Final = "INSERT INTO $generations SELECT {partition:UInt32}, {
 _STATEMENTS: Final = (_END, _TIPS, _GENERATIONS, _HEADERS, _FIRST_COMMIT, _NEXT_GENERATION)
 _BLOCKS_A_PAGE: Final = 500
 _AHEAD: Final = 100
-"""How many numbers above its floor a tip is looked for: a chain has no hole, so one above tells of any more."""
+"""How many numbers above its floor a tip is looked for: a chain has no hole, so one above tells of more."""
 
 
 @dataclass(frozen=True, slots=True)
