@@ -103,4 +103,5 @@ def wait_for(condition: Callable[[], bool], thread: threading.Thread) -> None:
     while not condition():
         if not thread.is_alive() or time.monotonic() > deadline:
             raise RuntimeError("the owner ended, or took too long")
-        time.sleep(0.002)
+        # Seldom, since each look takes the interpreter from the owner.
+        time.sleep(0.01)

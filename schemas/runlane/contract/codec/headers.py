@@ -8,8 +8,7 @@ broken header reads as absent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from runlane.contract.schemas import COMMAND, COMMITTED_RECORD, OUTCOME, history
 
@@ -32,8 +31,7 @@ _MEMORY_SCHEMA: Final = b"runlane.memory.v1"
 _RECORD_SCHEMA: Final = history(COMMITTED_RECORD).current.label.encode()
 
 
-@dataclass(frozen=True, slots=True)
-class CommandHeaders:
+class CommandHeaders(NamedTuple):
     """What a command's headers say; without correlation id or reply partition nobody can be told."""
 
     correlation_id: str
