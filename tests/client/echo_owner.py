@@ -75,7 +75,7 @@ class EchoOwner:
             return
         self._producer.produce(
             self._topics.outcomes.name,
-            encode_outcome(replace(outcome, correlation_id=headers.correlation_id)),
+            encode_outcome(outcome._replace(correlation_id=headers.correlation_id)),
             headers=outcome_headers(headers.correlation_id),
             partition=headers.reply_partition,
         )

@@ -54,7 +54,7 @@ async def test_an_outcome_of_nobody_changes_nothing() -> None:
     wire = ScriptedTransport()
     async with store_over(wire) as store:
         await begin(store)
-        stray = replace(wire.delivered[-1], correlation_id="somebody-else")
+        stray = wire.delivered[-1]._replace(correlation_id="somebody-else")
         wire.listener.answered(stray)
         wire.listener.answered(wire.delivered[-1])
         assert not wire.listener.waits_for("somebody-else")

@@ -231,4 +231,4 @@ class Telling:
         )
 
 
-FIELDS = tuple(CommittedRecord.__dataclass_fields__)
+FIELDS = CommittedRecord._fields

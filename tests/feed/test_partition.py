@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -147,8 +146,8 @@ def test_a_purged_session_is_told_no_more() -> None:
 
 
 def test_a_record_that_cannot_be_mapped_is_counted_and_left_out() -> None:
-    broken = replace(
-        RECORDS[0], type="tool_result_received", payload=b"{}", session_status=SessionStatus.ACTIVE
+    broken = RECORDS[0]._replace(
+        type="tool_result_received", payload=b"{}", session_status=SessionStatus.ACTIVE
     )
     out = Caught()
     feed = a_feed(Kept([[broken]]), out)

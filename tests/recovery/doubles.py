@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from runlane.client import MemoryStore
@@ -158,7 +158,7 @@ def doubled(record_type: str) -> Edit:
 
 
 def changed(record_type: str, **fields: Any) -> Edit:
-    return lambda records: [replace(r, **fields) if r.type == record_type else r for r in records]
+    return lambda records: [r._replace(**fields) if r.type == record_type else r for r in records]
 
 
 def root(run: str = "run", session: str = "session", **options: Any) -> StartRootRun:

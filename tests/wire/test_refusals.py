@@ -89,8 +89,8 @@ def test_a_time_outside_the_calendar() -> None:
 
 
 def test_an_outcome_is_either_a_result_or_an_error() -> None:
-    neither = encode_outcome(replace(samples.OUTCOMES["append"], result=None))
-    both = encode_outcome(replace(samples.OUTCOMES["append"], error=samples.ERROR))
+    neither = encode_outcome(samples.OUTCOMES["append"]._replace(result=None))
+    both = encode_outcome(samples.OUTCOMES["append"]._replace(error=samples.ERROR))
     for data in (neither, both):
         with pytest.raises(UndecodableMessage) as caught:
             decode_outcome(data)

@@ -96,23 +96,22 @@ class Intake:
         except UndecodableMessage as error:
             return self._refused(message, headers, (to, lane, ""), error)
         operation = OPERATIONS[type(command)]
-        refusal = self._refusal(message.key or b"", told=told)
-        if refusal is not None:
+        if not (told and lane):
+            refusal = self._refusal(message.key or b"", told=told)
             return self._refused(message, headers, (to, lane, operation), refusal)
         request = Request(headers.correlation_id, to, lane, operation, command, None)
         if not isinstance(command, AppendRunRecord):
             self._judge_proofs(request, message, headers)
         return request
 
-    def _refusal(self, key: bytes, *, told: bool) -> ContractError | None:
+    def _refusal(self, key: bytes, *, told: bool) -> ContractError:
+        """Say why a command can't be asked of a lane: nobody to tell, or no lane of this partition."""
         if not told:
             return InvalidCommand("the headers name no place to answer to", code="bad_reply_partition")
         fault = lane_of(key)[1]
         if fault:
             return InvalidCommand("the message key is not a lane", code=fault)
-        if partition_for(key, self._partitions) != self._partition:
-            return Misrouted("the key belongs to another partition")
-        return None
+        return Misrouted("the key belongs to another partition")
 
     def _judge_proofs(self, request: Request, message: Message, headers: CommandHeaders) -> None:
         match request.command:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from runlane.contract.commands import ClaimReceipt
 from runlane.contract.errors import ErrorInfo
@@ -112,8 +112,7 @@ Result = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The journaled answer of the command at ``position`` of ``partition``: result or error, never both."""
 
     correlation_id: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 NO_LABELS: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -103,8 +103,7 @@ class RunRecord:
     timestamp: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedRecord:
+class CommittedRecord(NamedTuple):
     """A record, or a lane event, as it was committed.
 
     ``seq`` is gapless per run and is the record's id; ``lane_seq`` is gapless per lane. A lane event (session

@@ -155,21 +155,19 @@ async def test_the_board_is_empty_while_nobody_looks(world: World) -> None:
     ],
 )
 def test_a_record_in_words(kind: str, payload: bytes, text: str) -> None:
-    from dataclasses import replace
 
-    activity = activity_of(replace(a_record("r", "s", 1, payload), type=kind))
+    activity = activity_of(a_record("r", "s", 1, payload)._replace(type=kind))
 
     assert activity is not None
     assert (activity.type, activity.text) == (kind, text)
 
 
 def test_a_dull_record_says_nothing_and_words_are_cut() -> None:
-    from dataclasses import replace
 
     record = a_record("r", "s", 1, b'{"Message":"' + b"x" * 5000 + b'"}')
-    long = activity_of(replace(record, type="assistant_message"))
+    long = activity_of(record._replace(type="assistant_message"))
 
-    assert activity_of(replace(record, type="usage")) is None
+    assert activity_of(record._replace(type="usage")) is None
     assert long is not None
     assert len(long.text) == 200
 

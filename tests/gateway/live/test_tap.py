@@ -3,7 +3,6 @@
 import pytest
 
 from runlane.contract.delta import Delta
-from runlane.contract.values import CommittedRecord
 from runlane.gateway.live import frames
 from runlane.gateway.live.frames import RecordFrame
 from runlane.gateway.live.hub import Hub
@@ -55,7 +54,7 @@ def test_behind_a_hole_history_is_read_and_what_waits_follows_on() -> None:
 
 def test_a_lane_event_takes_a_number_and_is_not_shown() -> None:
     tap = live_tap(run_id="")
-    event = CommittedRecord(**{**_fields(a_record("", "s", 1)), "type": "session_created", "seq": 0})
+    event = a_record("", "s", 1)._replace(type="session_created", seq=0)
     tap.put(RecordFrame(event))
     tap.put(frame(2))
 
@@ -71,7 +70,7 @@ def test_other_runs_of_the_lane_are_left_out() -> None:
 
 def test_a_run_is_over_after_its_last_record() -> None:
     tap = live_tap()
-    last = CommittedRecord(**{**_fields(a_record("r", "s", 1)), "type": "run_completed"})
+    last = a_record("r", "s", 1)._replace(type="run_completed")
     tap.put(RecordFrame(last))
 
     assert tap.take().run_over
@@ -174,7 +173,3 @@ def test_the_hub_forgets_a_lane_with_its_last_viewer() -> None:
     assert hub.wants("s/s")
     hub.unsubscribe(other)
     assert not hub.wants("s/s")
-
-
-def _fields(record: CommittedRecord) -> dict[str, object]:
-    return {name: getattr(record, name) for name in CommittedRecord.__slots__}

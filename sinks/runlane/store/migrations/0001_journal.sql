@@ -70,8 +70,11 @@ SETTINGS
     -- that came in; with this one some twenty small parts wait for a merge of their own.
     merge_selector_base = 60,
     min_parts_to_merge_at_once = 10,
-    -- No query of ours is planned by them, and they are half of what a merge costs.
-    auto_statistics_types = '';
+    -- No query of ours is planned by statistics, and they are half of what a merge costs; the other two are what a small
+    -- part is made larger and slower by.
+    auto_statistics_types = '',
+    ratio_of_defaults_for_sparse_serialization = 1.0,
+    write_marks_for_substreams_in_compact_parts = 0;
 
 -- The generation of each partition's chain, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS chains

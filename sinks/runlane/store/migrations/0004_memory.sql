@@ -42,7 +42,9 @@ SETTINGS
     min_level_for_full_part_storage = 1,
     merge_selector_base = 60,
     min_parts_to_merge_at_once = 10,
-    auto_statistics_types = '';
+    auto_statistics_types = '',
+    ratio_of_defaults_for_sparse_serialization = 1.0,
+    write_marks_for_substreams_in_compact_parts = 0;
 
 -- The generation of each partition's chain of memory, 0 where there is none; written by repair.
 CREATE TABLE IF NOT EXISTS memory_chains
