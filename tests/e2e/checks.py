@@ -9,7 +9,7 @@ from functools import partial
 from runlane.contract.codec import decode_outcome, decode_record, record_lane_seq
 from runlane.contract.times import micros
 from runlane.contract.values import CommittedRecord
-from runlane.store.erase import Eraser
+from runlane.store import Eraser
 from tests.e2e.stack import World, wait_for
 from tests.e2e.workload import Ledger
 

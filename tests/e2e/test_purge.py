@@ -28,8 +28,7 @@ from runlane.contract.payloads import RUN_SUSPENDED, RunSuspended
 from runlane.contract.reader import RunQuery
 from runlane.contract.signing import Keyring
 from runlane.contract.values import RunRecord, RunStatus, RunSuspension
-from runlane.store import Eraser
-from tests.e2e.checks import check_world
+from tests.e2e.checks import check_world, finish_erases
 from tests.e2e.gates import Action, When
 from tests.e2e.operating import Stranger, settings
 from tests.e2e.stack import HOST_KEY, ClickHouse, World, wait_for
@@ -186,8 +185,7 @@ async def test_a_takeover_after_the_erase_sends_nothing_of_a_purged_session_agai
         send_signed(stranger, proven, f"story-{number}")
     doomed = world.owner(world.rule(call="send", when=When.BEFORE, action=Action.KILL, of="outcomes"))
     doomed.wait_until_dead()
-    eraser = Eraser(world.pool)
-    wait_for(lambda: eraser.erase(LANE), "the lane is erased")
+    finish_erases(world)
 
     world.owner().wait_until_open([0])
     world.owners[-1].stop()

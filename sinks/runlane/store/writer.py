@@ -45,7 +45,6 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "input_format_parallel_parsing": 0,
     # The driver hands a block to the embedded engine as a file.
     "storage_file_read_method": "pread",
-    "local_filesystem_read_method": "pread",
 }
 _LOG: Final = logging.getLogger("runlane.store")
 _REPORTS: Final[Mapping[type[RunlaneError], InsertReport]] = {

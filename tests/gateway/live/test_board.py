@@ -155,7 +155,6 @@ async def test_the_board_is_empty_while_nobody_looks(world: World) -> None:
     ],
 )
 def test_a_record_in_words(kind: str, payload: bytes, text: str) -> None:
-
     activity = activity_of(a_record("r", "s", 1, payload)._replace(type=kind))
 
     assert activity is not None
@@ -163,7 +162,6 @@ def test_a_record_in_words(kind: str, payload: bytes, text: str) -> None:
 
 
 def test_a_dull_record_says_nothing_and_words_are_cut() -> None:
-
     record = a_record("r", "s", 1, b'{"Message":"' + b"x" * 5000 + b'"}')
     long = activity_of(record._replace(type="assistant_message"))
 
