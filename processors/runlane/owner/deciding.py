@@ -67,7 +67,7 @@ class Deciding:
         """Whether the batch takes no more."""
         batch, bounds = self.batch, self._shared.bounds
         return batch is not None and (
-            len(batch.commands) >= bounds.batch_commands or batch.bytes >= bounds.batch_bytes
+            batch.count >= bounds.batch_commands or batch.bytes >= bounds.batch_bytes
         )
 
     @property
@@ -103,15 +103,15 @@ class Deciding:
         """Decide up to ``limit`` commands; return how many. After a ``fault`` nothing is decided any more."""
         decided = 0
         try:
+            self._read_ahead(limit)
             while decided < limit and self.ready and self._step(self._pending[0]):
-                self._pending.popleft()
+                message = self._pending.popleft()
                 self.pending_bytes -= self._sizes.popleft()
+                del self._requests[message.offset]
                 decided += 1
         except Exception as error:  # noqa: BLE001 - a fault of ours must hold one partition, not all of them
-            self.fault = f"position {self.position} cannot be decided ({type(error).__name__})"
-            self._blocked = True
-            if self.batch is not None and not self.batch.commands:
-                self.batch = None
+            self._fail(self.position, error)
+        self._answer()
         return decided
 
     def take_batch(self) -> Batch | None:
@@ -122,9 +122,32 @@ class Deciding:
             self._last_time = batch.time
         return batch
 
+    def _read_ahead(self, limit: int) -> None:
+        """Read in one go what is decided next."""
+        if self.ready:
+            requests, read = self._requests, self._intake.read
+            for message in islice(self._pending, limit):
+                if message.offset not in requests:
+                    requests[message.offset] = read(message)
+
+    def _answer(self) -> None:
+        batch = self.batch
+        if batch is None:
+            return
+        try:
+            batch.answer()
+        except Exception as error:  # noqa: BLE001 - as in ``work``
+            self._fail(batch.unanswered, error)
+        if self.fault and not batch.commands:
+            self.batch = None
+
+    def _fail(self, position: int, error: Exception) -> None:
+        self.fault = f"position {position} cannot be decided ({type(error).__name__})"
+        self._blocked = True
+
     def _step(self, message: Message) -> bool:
         """Decide one message; False when something must be loaded first."""
-        request = self._requests.pop(message.offset, None) or self._intake.read(message)
+        request = self._requests[message.offset]
         position = self._base + message.offset
         if request.refusal is not None:
             self._open_batch().refuse(position, message, request, request.refusal)
@@ -132,7 +155,6 @@ class Deciding:
         cache = self._shared.cache
         state = cache.get(request.lane)
         if state is None:
-            self._requests[message.offset] = request
             self._load_lanes()
             return False
         if not state.keys_complete and self._lacks_keys(message, request, state):
@@ -182,7 +204,6 @@ class Deciding:
         missing = self._missing(request, state)
         if not missing:
             return False
-        self._requests[message.offset] = request
         key = message.key
         pairs = dict.fromkeys(missing)
         for other in islice(self._pending, 1, _LOOK_AHEAD):

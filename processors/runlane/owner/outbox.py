@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from runlane.contract.codec import Codec, Headers, outcome_headers, record_headers
@@ -86,14 +86,22 @@ class Outbox:
         return any(shipment.failed for shipment in self._shipments)
 
     def add(self, items: Iterable[Answer | CommittedRecord], last: int, settled: Callable[[], None]) -> None:
-        """Queue what a block, or a page of blocks that ends with position ``last``, has to send."""
-        shipment = Shipment(last, settled)
-        queue = self._queue
+        """Queue what a block, or a page of blocks that ends with position ``last``, has to send.
+
+        Each topic's messages stay in order; the outcomes, which somebody waits for, come first.
+        """
+        answers: list[Answer] = []
+        records: list[CommittedRecord] = []
         for item in items:
-            for message in self._messages(item):
-                shipment.total += 1
-                shipment.bytes += _ITEM_BYTES + len(message.value)
-                queue.append((message, shipment))
+            if isinstance(item, Answer):
+                answers.append(item)
+            else:
+                records.append(item)
+        messages = [*self._outcomes(answers), *self._records(records)]
+        shipment = Shipment(last, settled)
+        shipment.total = len(messages)
+        shipment.bytes = sum(_ITEM_BYTES + len(message.value) for message in messages)
+        self._queue.extend((message, shipment) for message in messages)
         self._shipments.append(shipment)
         self.bytes += shipment.bytes
 
@@ -117,18 +125,20 @@ class Outbox:
             self.watermark = max(self.watermark, shipment.last)
         return moved
 
-    def _messages(self, item: Answer | CommittedRecord) -> Iterable[Outgoing]:
-        if isinstance(item, CommittedRecord):
-            value = self._codec.encode_record(item)
-            key = item.lane.encode()
-            return (Outgoing(OutTopic.RECORDS, self._partition, key, value, record_headers(item.lane_seq)),)
-        found: list[Outgoing] = []
-        if item.reply_partition != NOBODY:
-            headers = outcome_headers(item.correlation_id)
-            found.append(Outgoing(OutTopic.OUTCOMES, item.reply_partition, None, item.outcome, headers))
-        if item.operation == "" or item.reply_partition == NOBODY:
-            found.append(self._rejection(item))
-        return found
+    def _outcomes(self, answers: Sequence[Answer]) -> Iterable[Outgoing]:
+        for answer in answers:
+            told = answer.reply_partition != NOBODY
+            if told:
+                headers = outcome_headers(answer.correlation_id)
+                yield Outgoing(OutTopic.OUTCOMES, answer.reply_partition, None, answer.outcome, headers)
+            if not (told and answer.operation):
+                yield self._rejection(answer)
+
+    def _records(self, records: Sequence[CommittedRecord]) -> Iterable[Outgoing]:
+        encode, partition = self._codec.encode_record, self._partition
+        for record in records:
+            headers = record_headers(record.lane_seq)
+            yield Outgoing(OutTopic.RECORDS, partition, record.lane.encode(), encode(record), headers)
 
     def _rejection(self, answer: Answer) -> Outgoing:
         """Describe what was refused, by what the journaled answer holds: no payload."""
