@@ -1,7 +1,7 @@
 """A batch: the commands decided for a partition's next block, one answer a position.
 
 Some commands are decided, then all their answers written, then the next are decided: one step of many
-commands stays in the processor's caches, which takes a fifth less time than all steps of each command in turn.
+commands stays in the processor's caches, which takes a fifth less time than all steps of each command.
 
 Lanes are decided in place in the cache, which thereby runs ahead of the journal; a block that turns out not
 to be ours drops all lanes of the partition, so that what was decided for nothing leaves no trace.

@@ -69,8 +69,7 @@ class RunClaim:
     block: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeyEntry:
+class KeyEntry(NamedTuple):
     """A used event key: the record's ``seq`` and the digest of all that equality compares (contract 2.1)."""
 
     seq: int
