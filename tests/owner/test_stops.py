@@ -10,17 +10,21 @@ from datetime import datetime
 
 import pytest
 
+from runlane.contract.codec import command_headers, encode_command
 from runlane.contract.commands import Command
 from runlane.contract.decide import Decision, Meta, decide
-from runlane.contract.errors import Unavailable
+from runlane.contract.errors import ErrorInfo, Unavailable
+from runlane.contract.ids import run_lane
 from runlane.contract.state import LaneView
 from runlane.owner import takeover
 from runlane.owner.adopt import adopt_log
+from runlane.owner.batch import Decide
 from runlane.owner.chain import Phase
 from runlane.store.block import BlockKind, LogId, SealedBlock
 from runlane.store.flight import InsertReport
 from runlane.store.repair import repair
 from runlane.store.stops import ANSWERS, StopKind
+from tests.owner.simulation import commands
 from tests.owner.simulation.clients import one_shot
 from tests.owner.simulation.journal import InsertFate
 from tests.owner.simulation.process import Process
@@ -220,22 +224,34 @@ def test_a_block_that_the_database_refuses_for_good_is_a_stop(
     assert stop_of(system.owner_of(0)) is StopKind.BLOCK_REFUSED
 
 
-def test_a_command_that_cannot_be_decided_holds_its_partition_after_what_stands_before_it() -> None:
-    def breaking(view: LaneView, command: Command, meta: Meta) -> Decision:
-        if view.lane == "r/poison":
-            raise ZeroDivisionError
-        return decide(view, command, meta)
+def breaks(view: LaneView, command: Command, meta: Meta) -> Decision:
+    if view.lane == "r/poison":
+        raise ZeroDivisionError
+    return decide(view, command, meta)
 
-    system = System(1, owners=1, partitions=1, decides=breaking)
+
+def decides_what_no_answer_can_say(view: LaneView, command: Command, meta: Meta) -> Decision:
+    if view.lane == "r/poison":
+        return Decision(None, ErrorInfo("Poison", "poison", "an unpaired \ud800", False))
+    return decide(view, command, meta)
+
+
+@pytest.mark.parametrize("decides", [breaks, decides_what_no_answer_can_say])
+def test_a_command_that_cannot_be_decided_holds_its_partition_after_what_stands_before_it(
+    decides: Decide,
+) -> None:
+    system = System(1, owners=1, partitions=1, decides=decides)
+    for run_id in ("good-1", "good-2", "poison", "good-3"):
+        data = encode_command(commands.start_one_shot(run_id))
+        system.broker.produce(0, run_lane(run_id).encode(), data, command_headers("ask", 1))
     system.begin()
-    system.add_client("good", one_shot("good"))
-    system.add_client("poison", one_shot("poison"))
     system.world.run_until(SOME)
     assert stop_of(system.owner_of(0)) is StopKind.DECISION_FAILED
-    poisoned = next(message.offset for message in system.broker.commands[0] if message.key == b"r/poison")
-    assert tip(system) == poisoned - 1
-    answered = {answer.outcome for _, answer, _ in system.journal.changes()}
-    assert answered == {message.value for message in system.broker.outcomes()}
+    assert "position 2 " in system.owner_of(0).core.stops()[0].message
+    assert tip(system) == 1
+    answered = [answer.outcome for _, answer, _ in system.journal.changes()]
+    assert answered == [message.value for message in system.broker.outcomes()]
+    assert len(answered) == 2
 
 
 def test_every_stop_names_a_command() -> None:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from runlane.contract.codec import Codec
 from runlane.contract.commands import Command
@@ -41,14 +41,8 @@ class Desk:
     decide: Decide = decide
 
 
-class _Decided(NamedTuple):
-    """A decided command whose answer is not written yet."""
-
-    position: int
-    message: Message
-    request: Request
-    decision: Decision
-    hidden: bool
+_Decided = tuple[int, Message, Request, Decision, bool]
+"""A command whose answer is not written yet: its position, and at last whether its ids are hidden."""
 
 
 class Batch:
@@ -94,11 +88,11 @@ class Batch:
     @property
     def unanswered(self) -> int:
         """The position of the first command whose answer is not written."""
-        return self._decided[0].position
+        return self._decided[0][0]
 
     def refuse(self, position: int, message: Message, request: Request, refusal: ErrorInfo) -> None:
         """Journal a refusal that no lane was asked for."""
-        self._take(_Decided(position, message, request, Decision(None, refusal), False))
+        self._take((position, message, request, Decision(None, refusal), False))
 
     def decide(self, position: int, message: Message, request: Request, state: LaneState) -> bool:
         """Decide a command on its lane's state and change it; return whether it changed."""
@@ -114,7 +108,7 @@ class Batch:
         purged = state.session is not None and state.session.purged
         # The lane of a claim is never erased, so it may not tell of a session that can be purged (G7).
         elsewhere = decision.error is not None and decision.error.code == WrongLane.code
-        self._take(_Decided(position, message, request, decision, purged or elsewhere))
+        self._take((position, message, request, decision, purged or elsewhere))
         return changed
 
     def answer(self) -> None:
@@ -127,7 +121,7 @@ class Batch:
     def _take(self, decided: _Decided) -> None:
         self._decided.append(decided)
         self.count += 1
-        self.bytes += _COMMAND_BYTES + len(decided.message.value or b"")
+        self.bytes += _COMMAND_BYTES + len(decided[1].value or b"")
 
     def _answer(self, decided: _Decided) -> None:
         position, message, request, decision, hidden = decided
