@@ -125,10 +125,15 @@ class Deciding:
     def _read_ahead(self, limit: int) -> None:
         """Read in one go what is decided next."""
         if self.ready:
-            requests, read = self._requests, self._intake.read
             for message in islice(self._pending, limit):
-                if message.offset not in requests:
-                    requests[message.offset] = read(message)
+                self._request(message)
+
+    def _request(self, message: Message) -> Request:
+        """Return what a pending message asks for, which is read once."""
+        request = self._requests.get(message.offset)
+        if request is None:
+            request = self._requests[message.offset] = self._intake.read(message)
+        return request
 
     def _answer(self) -> None:
         batch = self.batch
@@ -147,7 +152,7 @@ class Deciding:
 
     def _step(self, message: Message) -> bool:
         """Decide one message; False when something must be loaded first."""
-        request = self._requests[message.offset]
+        request = self._request(message)
         position = self._base + message.offset
         if request.refusal is not None:
             self._open_batch().refuse(position, message, request, request.refusal)
@@ -207,8 +212,8 @@ class Deciding:
         key = message.key
         pairs = dict.fromkeys(missing)
         for other in islice(self._pending, 1, _LOOK_AHEAD):
-            if other.key == key and other.offset not in self._requests:
-                ahead = self._requests[other.offset] = self._intake.read(other)
+            if other.key == key:
+                ahead = self._request(other)
                 pairs.update(dict.fromkeys(self._missing(ahead, state)))
         asked = tuple(pairs)
         self._blocked = True

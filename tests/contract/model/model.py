@@ -234,14 +234,14 @@ class Model:
             refuse(not same_identity(stored, start), "RunConflict")
             keys = (link.event_key, started.event_key)
             refuse((stored.link_key, stored.start_key) != keys, "RunConflict")
-        else:
-            parent = self.runs.get(start.parent_run_id)
-            refuse(parent is None, "RunNotFound")
-            assert parent is not None
-            refuse(bool(parent.start.session_id), "RunSessionMismatch")
-            refuse(parent.status.terminal, "RunNotActive")
-            self._check_append(parent, link)
-            self.runs[start.run_id] = Run(start, start_key=started.event_key, link_key=link.event_key)
+            return OneShotChildRunStartResult(self._same(link), self._same(started))
+        parent = self.runs.get(start.parent_run_id)
+        refuse(parent is None, "RunNotFound")
+        assert parent is not None
+        refuse(bool(parent.start.session_id), "RunSessionMismatch")
+        refuse(parent.status.terminal, "RunNotActive")
+        self._check_append(parent, link)
+        self.runs[start.run_id] = Run(start, start_key=started.event_key, link_key=link.event_key)
         return OneShotChildRunStartResult(self._store(link), self._store(started))
 
     # Commands on a run (contract 2.6 to 2.10)
@@ -323,6 +323,14 @@ class Model:
         found = run.find(record.event_key)
         refuse(found is not None and found[1] != record, "EventConflict")
         return found is not None
+
+    def _same(self, record: RunRecord) -> AppendResult:
+        """The answer to a stored record, sent again: any change of it is one of content (contract 2.5)."""
+        run = self.runs[record.run_id]
+        found = run.find(record.event_key)
+        assert found is not None
+        refuse(found[1] != record, "EventConflict")
+        return AppendResult(found[0], False, self._status(run.start.session_id))
 
     def _store(self, record: RunRecord) -> AppendResult:
         run = self.runs[record.run_id]
