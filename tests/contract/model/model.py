@@ -334,13 +334,10 @@ class Model:
 
     def _store(self, record: RunRecord) -> AppendResult:
         run = self.runs[record.run_id]
-        status = self._status(run.start.session_id)
         if self._check_append(run, record):
-            found = run.find(record.event_key)
-            assert found is not None
-            return AppendResult(found[0], False, status)
+            return self._same(record)
         run.records.append(record)
-        return AppendResult(str(len(run.records)), True, status)
+        return AppendResult(str(len(run.records)), True, self._status(run.start.session_id))
 
 
 def refuse(condition: bool, error: str) -> None:
