@@ -20,6 +20,7 @@ from runlane.contract.errors import RunlaneError, TopicMismatch, Unavailable
 from runlane.contract.topics import TopicSpec
 from runlane.kafka.config import KafkaConfig
 from runlane.kafka.failures import Standing, kafka_error, to_error
+from runlane.kafka.stranding import Stranding
 
 DEFAULT_TIMEOUT: Final = 15.0
 BROKER_DEFAULT: Final = -1
@@ -38,7 +39,8 @@ class TopicIdentity(NamedTuple):
 class Admin:
     """Administration of one cluster; a method waits up to ``timeout`` seconds, then it is ``Unavailable``.
 
-    Each raises ``KafkaNotPermitted`` for what our user may not do, or when the cluster does not take it.
+    Each raises ``KafkaNotPermitted`` for what our user may not do, or when the cluster does not take it, and
+    ``FatalKafkaError`` when the library has lost its brokers for good.
     """
 
     def __init__(self, config: KafkaConfig, *, timeout: float = DEFAULT_TIMEOUT) -> None:
@@ -47,6 +49,7 @@ class Admin:
         self._standing = Standing()
         options: dict[str, Any] = config.options() | {"error_cb": self._standing.hear}
         self._client: Any = AdminClient(options)
+        self._stranding = Stranding(config, self._client.list_topics)
 
     def partition_counts(self) -> dict[str, int]:
         """Return the number of partitions of every topic that our user may see."""
@@ -55,6 +58,7 @@ class Admin:
         except KafkaException as error:
             raise self._judged(to_error(error, "listing topics")) from error
         self._standing.clear()
+        self._stranding.answered()
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def create_topics(
@@ -127,7 +131,7 @@ class Admin:
 
     def _judged(self, failure: RunlaneError) -> RunlaneError:
         self._client.poll(0)
-        return self._standing.judge(failure)
+        return self._stranding.judge(self._standing.judge(failure))
 
     def _settings(self, specs: tuple[TopicSpec, ...]) -> list[dict[str, str]]:
         resources = [ConfigResource(ConfigResource.Type.TOPIC, spec.name) for spec in specs]

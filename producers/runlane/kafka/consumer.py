@@ -27,6 +27,7 @@ from runlane.kafka.reading import (
     to_partitions,
     to_place,
 )
+from runlane.kafka.stranding import Stranding
 from runlane.kafka.weak import weakly
 
 _LOST_POSITION: Final = frozenset(
@@ -50,7 +51,7 @@ class Consumer:
 
     A position that the log does not have is reported, never reset (``auto.offset.reset=error``). ``group``
     is needed to commit offsets and to subscribe. ``errors`` counts, by their names, those that the library
-    goes on after by itself.
+    goes on after by itself. Whatever waits for a broker may raise ``FatalKafkaError``, as ``poll`` does.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Consumer:
         self._fatal: RunlaneError | None = None
         self.errors: Counter[str] = Counter()
         self._consumer = confluent_kafka.Consumer(options)
+        self._stranding = Stranding(config, self._consumer.list_topics)
 
     def assign(self, offsets: Mapping[Partition, int]) -> None:
         """Read exactly these partitions, each from its offset, in place of those assigned before."""
@@ -123,10 +125,11 @@ class Consumer:
     def poll(self, max_messages: int, timeout: float) -> Polled:
         """Return what is there, up to ``max_messages``, waiting up to ``timeout`` seconds for a first one.
 
-        Raises ``FatalKafkaError``, ``KafkaNotPermitted`` when our user may not read or is refused for
-        some seconds, or ``TopicMismatch`` when a topic or partition was never there. Passing troubles of the
-        connection raise nothing: the library goes on trying. Nor does a topic that is deleted or made anew
-        under a running reader, which then goes on at its old offset: ``Admin.identity`` tells.
+        Raises ``FatalKafkaError``, also where the library has lost its brokers for good, or
+        ``KafkaNotPermitted`` when our user may not read or is refused for some seconds, or ``TopicMismatch``
+        when a topic or partition was never there. Passing troubles of the connection raise nothing: the
+        library goes on trying. Nor does a topic that is deleted or made anew under a running reader, which
+        then goes on at its old offset: ``Admin.identity`` tells.
         """
         # Asked for many, the library waits for that many; so it is asked for one, then for what is there.
         first = self._do("polling", self._consumer.poll, timeout)
@@ -146,8 +149,9 @@ class Consumer:
                 self._judge(error, Partition(message.topic() or "", message.partition() or 0))
         if messages:
             self._standing.clear()
-        elif (refusal := self._standing.refused_for(_REFUSED_SECONDS)) is not None:
-            raise refusal
+            self._stranding.answered()
+        elif (end := self._standing.refused_for(_REFUSED_SECONDS) or self._stranding.found()) is not None:
+            raise end
         return Polled(tuple(messages), tuple(lost))
 
     def start(self, partition: Partition, offset: int) -> None:
@@ -216,7 +220,7 @@ class Consumer:
             "reading watermarks", self._consumer.get_watermark_offsets, to_place(partition), timeout
         )
         if answer is None:
-            raise Unavailable("reading watermarks took too long")
+            raise self._stranding.judge(Unavailable("reading watermarks took too long"))
         low, high = answer
         return low, high
 
@@ -240,7 +244,7 @@ class Consumer:
         try:
             return call(*arguments, **named)
         except KafkaException as error:
-            raise to_error(error, doing) from error
+            raise self._stranding.judge(to_error(error, doing)) from error
         finally:
             self._inside.release()
 

@@ -15,6 +15,7 @@ from confluent_kafka import KafkaError, KafkaException
 from runlane.contract.errors import KafkaNotPermitted, Overloaded, RunlaneError
 from runlane.kafka.config import KafkaConfig
 from runlane.kafka.failures import Standing, to_error
+from runlane.kafka.stranding import Stranding
 from runlane.kafka.weak import weakly
 
 Delivery = Callable[[RunlaneError | None], None]
@@ -54,6 +55,7 @@ class Producer:
             "error_cb": weakly(self._on_error),
         }
         self._producer = confluent_kafka.Producer(options)
+        self._stranding = Stranding(config, self._producer.list_topics)
         self._lock = threading.Lock()
         self._outstanding = 0
         self._standing = Standing()
@@ -121,8 +123,9 @@ class Producer:
             self._producer.poll(timeout)
         except KafkaException as error:
             # A fatal error is told to nobody else: the library raises it in whoever polls, once.
-            self._fatal = to_error(error, "producing")
-            self._producer.purge()
+            self._end(to_error(error, "producing"))
+        if self._fatal is None and (lost := self._stranding.found()) is not None:
+            self._end(lost)
 
     def drain(self, timeout: float) -> bool:
         """Wait until every message has its report; False when some have none after ``timeout`` seconds."""
@@ -154,6 +157,10 @@ class Producer:
         while not self._closed.is_set():
             self.poll(_SLICE_SECONDS)
 
+    def _end(self, failure: RunlaneError) -> None:
+        self._fatal = failure
+        self._producer.purge()
+
     def _on_report(
         self, on_delivery: Delivery | None, error: KafkaError | None, message: confluent_kafka.Message
     ) -> None:
@@ -162,6 +169,7 @@ class Producer:
         failure = None
         if error is None:
             self._standing.clear()
+            self._stranding.answered()
         else:
             failure = self._failure(error, message.topic() or "")
             if isinstance(failure, KafkaNotPermitted):
