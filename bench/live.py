@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.stack import CONFIG, RunningOwner, new_topics
-from bench.workload import append, produced, start
+from bench.workload import Produced, append, correlation, produced, start
 from runlane.contract.codec import Codec, outcome_correlation
-from runlane.contract.commands import Command
 from runlane.contract.ids import run_lane
 from runlane.contract.outcomes import AppendResult, Outcome
 from runlane.contract.state import NO_CHANGES
@@ -38,6 +37,7 @@ RATE: Final = 200
 TURNS: Final = 5
 WARM_UP: Final = 4.0
 _PROBES: Final = 20
+_REPLIES: Final = 0
 _OTHER_CHAIN: Final = 1_000
 """A partition number that no topic of a benchmark has: the bare inserts' own chain in the same table."""
 
@@ -53,35 +53,34 @@ class LiveFigures:
 
 @dataclass
 class _Load:
-    """Commands at a steady rate, and how long each outcome took."""
+    """One client: commands at a steady rate, and how long each outcome took. It has one reply partition."""
 
     config: KafkaConfig
     topics: Topics
-    sent: dict[str, float] = field(default_factory=dict[str, float])
     seconds: list[float] = field(default_factory=list[float])
 
     def __post_init__(self) -> None:
-        self._number = 0
+        self._sent = 0
+        self._waiting: dict[str, float] = {}
         self._producer = Producer(self.config)
         self._consumer = Consumer(self.config)
-        outcomes = self.topics.outcomes
-        self._consumer.assign({Partition(outcomes.name, number): 0 for number in range(outcomes.partitions)})
+        self._consumer.assign({Partition(self.topics.outcomes.name, _REPLIES): 0})
         self._ended = threading.Event()
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
 
     def run(self, seconds: float) -> None:
         """Send commands for a while, each at its time, then wait for the outcomes."""
+        numbers = range(self._sent, self._sent + int(seconds * RATE))
+        commands = [self._encoded(number) for number in numbers]
         begun = time.monotonic()
-        for number in range(int(seconds * RATE)):
-            time.sleep(max(0.0, begun + number / RATE - time.monotonic()))
-            turn, lane = divmod(self._number, LANES)
-            run_id = f"run-{lane:06d}"
-            self._send(run_id, append(run_id, turn) if turn else start(run_id))
+        for number, command in zip(numbers, commands, strict=True):
+            time.sleep(max(0.0, begun + (number - numbers.start) / RATE - time.monotonic()))
+            self._send(number, command)
         deadline = time.monotonic() + 30.0
-        while self.sent:
+        while self._waiting:
             if time.monotonic() > deadline:
-                raise RuntimeError(f"{len(self.sent)} commands got no outcome")
+                raise RuntimeError(f"{len(self._waiting)} commands got no outcome")
             time.sleep(0.01)
 
     def close(self) -> None:
@@ -91,30 +90,30 @@ class _Load:
         self._consumer.close()
         self._producer.close()
 
-    def _send(self, run_id: str, command: Command) -> None:
-        partitions = self.topics.partitions
-        message = produced(
-            run_lane(run_id),
-            command,
-            self._number,
-            partitions=partitions,
-            replies=self.topics.outcomes.partitions,
+    def _encoded(self, number: int) -> Produced:
+        turn, lane = divmod(number, LANES)
+        run_id = f"run-{lane:06d}"
+        command = append(run_id, turn) if turn else start(run_id)
+        return produced(
+            run_lane(run_id), command, number, partitions=self.topics.partitions, reply_partition=_REPLIES
         )
-        self.sent[f"{self._number:08d}"] = time.monotonic()
-        self._number += 1
+
+    def _send(self, number: int, command: Produced) -> None:
+        self._waiting[correlation(number)] = time.monotonic()
+        self._sent += 1
         self._producer.produce(
             self.topics.commands.name,
-            message.value,
-            key=message.key,
-            headers=message.headers,
-            partition=message.partition,
+            command.value,
+            key=command.key,
+            headers=command.headers,
+            partition=command.partition,
         )
         self._producer.poll()
 
     def _listen(self) -> None:
         while not self._ended.is_set():
             for message in self._consumer.poll(1_000, 0.05).messages:
-                begun = self.sent.pop(outcome_correlation(message.headers), None)
+                begun = self._waiting.pop(outcome_correlation(message.headers), None)
                 if begun is not None:
                     self.seconds.append(time.monotonic() - begun)
 
@@ -179,10 +178,9 @@ def _bare(
     """Insert a block of one command and read it back; return its header and the seconds that each took."""
     end = reader.end(_OTHER_CHAIN)
     number = 0 if head is None else head.number + 1
-    outcome = Outcome(f"{number:08d}", _OTHER_CHAIN, number, number, AppendResult("1", True), None)
-    answer = Answer(
-        number, "r/bare", f"{number:08d}", 0, "append_run_record", "", Codec().encode_outcome(outcome)
-    )
+    name = correlation(number)
+    outcome = Outcome(name, _OTHER_CHAIN, number, number, AppendResult("1", True), None)
+    answer = Answer(number, "r/bare", name, 0, "append_run_record", "", Codec().encode_outcome(outcome))
     block = seal(
         Draft(
             partition=_OTHER_CHAIN,
