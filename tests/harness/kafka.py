@@ -65,8 +65,9 @@ PROPERTIES = {
     "num.io.threads": "4",
     "log.index.size.max.bytes": "1048576",
     "log.cleaner.dedupe.buffer.size": "16777216",
-    # After a kill the controller holds the old registration until its session ends.
-    "broker.session.timeout.ms": "3000",
+    # After a kill the controller holds the old registration until its session ends; a machine that stalls for
+    # longer than that fences the only broker, and clients can lose it for good (docs/operations.md).
+    "broker.session.timeout.ms": "6000",
     "broker.heartbeat.interval.ms": "500",
 }
 
