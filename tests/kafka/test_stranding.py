@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from runlane.contract.errors import FatalKafkaError, RunlaneError, TopicMismatch, Unavailable
-from runlane.kafka import Consumer, EmbeddedBroker, KafkaConfig, Partition, Producer, stranding
+from runlane.kafka import Admin, Consumer, EmbeddedBroker, KafkaConfig, Partition, Producer, stranding
 from runlane.kafka.stranding import Stranding
 
 NOWHERE = KafkaConfig("127.0.0.1:9")
@@ -116,6 +116,13 @@ def test_a_lost_producer_gives_up_what_it_holds(broker: EmbeddedBroker) -> None:
     assert reports == [producer.fatal]
     with pytest.raises(FatalKafkaError):
         producer.produce("t", b"y")
+
+
+def test_a_cluster_that_names_no_broker_is_not_there() -> None:
+    admin = Admin(NOWHERE)
+    admin._client = Brokers(0)
+    with pytest.raises(Unavailable):
+        admin.partition_counts()
 
 
 def test_a_quiet_reader_and_a_quiet_producer_of_a_broker_that_is_there_go_on(broker: EmbeddedBroker) -> None:

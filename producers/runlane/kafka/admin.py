@@ -52,13 +52,19 @@ class Admin:
         self._stranding = Stranding(config, self._client.list_topics)
 
     def partition_counts(self) -> dict[str, int]:
-        """Return the number of partitions of every topic that our user may see."""
+        """Return the number of partitions of every topic that our user may see.
+
+        A cluster that names no broker, as one that has just lost its last, is ``Unavailable``.
+        """
         try:
-            topics: Mapping[str, Any] = self._client.list_topics(timeout=self._timeout).topics
+            found: Any = self._client.list_topics(timeout=self._timeout)
         except KafkaException as error:
             raise self._judged(to_error(error, "listing topics")) from error
+        if not found.brokers:
+            raise Unavailable("the cluster names no broker")
         self._standing.clear()
         self._stranding.answered()
+        topics: Mapping[str, Any] = found.topics
         return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
     def create_topics(

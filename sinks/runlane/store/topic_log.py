@@ -61,7 +61,8 @@ class TopicLog:
                 on_lost=lambda places: revoked(_numbers(places), True),
             )
             return
-        numbers = range(self._count(self._topic))
+        (count,) = self._counts(self._topic)
+        numbers = range(count)
         self._consumer.assign({self._place(number): 0 for number in numbers})
         self._consumer.pause([self._place(number) for number in numbers])
         assigned(numbers)
@@ -96,12 +97,14 @@ class TopicLog:
 
     def shape(self) -> LogShape:
         """Return what the log is; raises ``Unavailable``, also while a topic is not there. Any thread."""
+        # Counted first: the library ends the process that asks a cluster without any broker who it is.
+        partitions, replies = self._counts(self._topic, self._outcomes)
         log = self._log
         if log is None:
             with _waiting_for_the_topic():
                 identity = self._admin.identity(self._topic)
             log = LogId(identity.cluster_id, identity.topic_id)
-        return LogShape(log, self._count(self._topic), self._count(self._outcomes))
+        return LogShape(log, partitions, replies)
 
     def facts(self, partition: int, tip_offset: int) -> LogFacts:
         """Return a partition's facts, with the digest of the message at ``tip_offset``; any thread.
@@ -135,11 +138,12 @@ class TopicLog:
     def _place(self, partition: int) -> Partition:
         return Partition(self._topic, partition)
 
-    def _count(self, topic: str) -> int:
-        count = self._admin.partition_counts().get(topic)
-        if count is None:
-            raise Unavailable(f"topic {topic} is not there")
-        return count
+    def _counts(self, *topics: str) -> Sequence[int]:
+        counts = self._admin.partition_counts()
+        missing = [topic for topic in topics if topic not in counts]
+        if missing:
+            raise Unavailable(f"topic {missing[0]} is not there")
+        return [counts[topic] for topic in topics]
 
 
 @contextmanager
