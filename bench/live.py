@@ -12,15 +12,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
 
 from bench.stack import CONFIG, RunningOwner, new_topics
-from bench.workload import Produced, append, correlation, produced, start
+from bench.workload import Produced, encoded
 from runlane.contract.codec import Codec, outcome_correlation
-from runlane.contract.ids import run_lane
 from runlane.contract.outcomes import AppendResult, Outcome
 from runlane.contract.state import NO_CHANGES
 from runlane.contract.topics import Topics
@@ -37,7 +37,7 @@ RATE: Final = 200
 TURNS: Final = 5
 WARM_UP: Final = 4.0
 _PROBES: Final = 20
-_REPLIES: Final = 0
+_MOST_COMMANDS: Final = 1_000_000
 _OTHER_CHAIN: Final = 1_000
 """A partition number that no topic of a benchmark has: the bare inserts' own chain in the same table."""
 
@@ -60,23 +60,22 @@ class _Load:
     seconds: list[float] = field(default_factory=list[float])
 
     def __post_init__(self) -> None:
-        self._sent = 0
+        self._commands = encoded(LANES, _MOST_COMMANDS, partitions=self.topics.partitions)
         self._waiting: dict[str, float] = {}
         self._producer = Producer(self.config)
         self._consumer = Consumer(self.config)
-        self._consumer.assign({Partition(self.topics.outcomes.name, _REPLIES): 0})
+        self._consumer.assign({Partition(self.topics.outcomes.name, 0): 0})
         self._ended = threading.Event()
         self._listener = threading.Thread(target=self._listen)
         self._listener.start()
 
     def run(self, seconds: float) -> None:
         """Send commands for a while, each at its time, then wait for the outcomes."""
-        numbers = range(self._sent, self._sent + int(seconds * RATE))
-        commands = [self._encoded(number) for number in numbers]
+        commands = list(islice(self._commands, int(seconds * RATE)))
         begun = time.monotonic()
-        for number, command in zip(numbers, commands, strict=True):
-            time.sleep(max(0.0, begun + (number - numbers.start) / RATE - time.monotonic()))
-            self._send(number, command)
+        for number, command in enumerate(commands):
+            time.sleep(max(0.0, begun + number / RATE - time.monotonic()))
+            self._send(command)
         deadline = time.monotonic() + 30.0
         while self._waiting:
             if time.monotonic() > deadline:
@@ -90,17 +89,8 @@ class _Load:
         self._consumer.close()
         self._producer.close()
 
-    def _encoded(self, number: int) -> Produced:
-        turn, lane = divmod(number, LANES)
-        run_id = f"run-{lane:06d}"
-        command = append(run_id, turn) if turn else start(run_id)
-        return produced(
-            run_lane(run_id), command, number, partitions=self.topics.partitions, reply_partition=_REPLIES
-        )
-
-    def _send(self, number: int, command: Produced) -> None:
-        self._waiting[correlation(number)] = time.monotonic()
-        self._sent += 1
+    def _send(self, command: Produced) -> None:
+        self._waiting[outcome_correlation(command.headers)] = time.monotonic()
         self._producer.produce(
             self.topics.commands.name,
             command.value,
@@ -178,7 +168,7 @@ def _bare(
     """Insert a block of one command and read it back; return its header and the seconds that each took."""
     end = reader.end(_OTHER_CHAIN)
     number = 0 if head is None else head.number + 1
-    name = correlation(number)
+    name = f"{number:08d}"
     outcome = Outcome(name, _OTHER_CHAIN, number, number, AppendResult("1", True), None)
     answer = Answer(number, "r/bare", name, 0, "append_run_record", "", Codec().encode_outcome(outcome))
     block = seal(

@@ -94,7 +94,7 @@ def _owned(config: KafkaConfig, directory: str, count: int) -> tuple[Samples, in
     topics = new_topics(config, PARTITIONS)
     ours, process = _start(_own, config, topics, directory)
     todo = (
-        produced(lane, command, number, partitions=PARTITIONS, reply_partition=number % PARTITIONS)
+        produced(lane, command, number, partitions=PARTITIONS, replies=PARTITIONS)
         for number, (lane, command) in enumerate(traffic(count))
     )
     sent = 0

@@ -60,19 +60,14 @@ def encoded(
 ) -> Iterator[Produced]:
     """Yield ``commands`` as they are produced; the correlation id is the command's number."""
     for number, (lane, command) in enumerate(commands(lanes, count, prefix=prefix)):
-        yield produced(lane, command, number, partitions=partitions, reply_partition=number % replies)
+        yield produced(lane, command, number, partitions=partitions, replies=replies)
 
 
-def produced(lane: str, command: Command, number: int, *, partitions: int, reply_partition: int) -> Produced:
+def produced(lane: str, command: Command, number: int, *, partitions: int, replies: int) -> Produced:
     """Return a command as it is produced, with its number as correlation id."""
     key = lane.encode()
-    headers = command_headers(correlation(number), reply_partition)
+    headers = command_headers(f"{number:08d}", number % replies)
     return Produced(partition_for(key, partitions), key, encode_command(command), headers)
-
-
-def correlation(number: int) -> str:
-    """Return the correlation id of a command."""
-    return f"{number:08d}"
 
 
 def record(run_id: str, key: str, kind: str, payload: bytes) -> RunRecord:

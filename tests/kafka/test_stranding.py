@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 
 import confluent_kafka
@@ -47,8 +47,9 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def broker() -> EmbeddedBroker:
-    return EmbeddedBroker({"t": 1})
+def broker() -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker({"t": 1}) as broker:
+        yield broker
 
 
 def test_a_client_whose_brokers_answer_goes_on() -> None:
