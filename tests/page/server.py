@@ -104,7 +104,8 @@ class Streams:
                 if run_id in world.runs:
                     yield frame("run", world.runs[run_id].summary())
             for session_id in world.purged[purges:]:
-                yield frame("gone", {"session_id": session_id})
+                words = "".join(frame("run", told) for told in world.last_words[session_id])
+                yield words + frame("gone", {"session_id": session_id})
             purges = len(world.purged)
             await asyncio.sleep(TICK * 5)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -217,6 +218,26 @@ def test_a_session_is_its_runs_in_lane_order_with_its_state(world: World, open_t
     assert ids(page) == ["run_0", "run_1", "run_2", "run_3"]
     session.status = SessionStatus.ENDED
     expect(head).to_contain_text("ended, 4, in lane order")
+
+
+def test_what_is_told_together_with_a_purge_or_read_late_brings_nothing_back(
+    world: World, open_tab: OpenTab
+) -> None:
+    session = world.session("doomed")
+    run = world.run("run_doomed", "doomed-agent", session=session)
+    page = open_tab("/").page
+    row = page.locator(".runrow", has=page.locator("[title='run_doomed']"))
+    expect(row).to_contain_text("doomed-agent")
+    body = json.dumps({"runs": [run.body()], "next_cursor": ""})
+    scenes.Script(run).say(1, "private words")
+    world.purge(session)
+    expect(row.locator(".c-st")).to_have_text("purged")
+    page.route("**/v1/runs?*", lambda route: route.fulfill(body=body, content_type="application/json"))
+    page.locator(".chips button", has_text="Completed").click()
+    page.locator(".chips button", has_text="Completed").click()
+    page.wait_for_timeout(300)
+    expect(page.locator("main")).not_to_contain_text("private words")
+    expect(page.locator("main")).not_to_contain_text("doomed-agent")
 
 
 def test_a_purge_leaves_rows_without_what_they_said(world: World, open_tab: OpenTab) -> None:

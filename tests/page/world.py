@@ -147,6 +147,8 @@ class World:
     deltas: list[dict[str, str]] = field(default_factory=list)
     activity: list[dict[str, Any]] = field(default_factory=list)
     purged: list[str] = field(default_factory=list)
+    last_words: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """By purged session: what the runs stream tells of its runs right before the purge."""
     tickets: set[str] = field(default_factory=set)
     token: str = ""
     lag: float = 0.0
@@ -186,8 +188,10 @@ class World:
     def purge(self, session: Session) -> None:
         """Erase a session."""
         session.purged = True
+        gone = [run for run in self.runs.values() if run.session is session]
+        self.last_words[session.id] = [run.summary() for run in gone]
         self.purged.append(session.id)
-        for run in [run for run in self.runs.values() if run.session is session]:
+        for run in gone:
             del self.runs[run.id]
 
     def session_body(self, session: Session) -> dict[str, Any]:

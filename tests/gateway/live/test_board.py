@@ -1,10 +1,14 @@
 """The runs list: a snapshot, then each run that changed, with its counts and what it did last."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from runlane.client import ToolCall
+from runlane.contract.values import RunMeta
 from runlane.gateway.live import board as module
 from runlane.gateway.live.summary import activity_of
+from runlane.store.live import RunFacts
 from tests.gateway.live.world import NOW, VIEWER, World, begin, data, end
 from tests.gateway.memory_reader import a_record
 
@@ -187,3 +191,27 @@ async def test_a_purge_is_told_to_those_who_may_know_the_session(world: World) -
 
     assert told == [{"session_id": "other"}, {"session_id": "mine"}]
     assert first == {"session_id": "mine"}
+
+
+async def test_a_run_that_was_read_before_its_purge_is_not_told_after_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.session()
+    await end(await begin(world))
+    world.publish()
+    board = world.live.board
+    read = board._history.facts
+
+    async def slowly(runs: Sequence[RunMeta], dull: Sequence[str]) -> Mapping[str, RunFacts]:
+        facts = await read(runs, dull)
+        await world.store.end_session("mine", NOW)
+        await world.store.purge_session("mine")
+        world.publish()
+        await world.quiet(lambda: "mine" in board._gone)
+        return facts
+
+    monkeypatch.setattr(board._history, "facts", slowly)
+    async with world.stream("/v1/runs/stream") as viewer:
+        told = [event.name for event in await viewer.until("gone")]
+
+    assert told == ["head", "sync", "gone"]

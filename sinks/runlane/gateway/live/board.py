@@ -84,6 +84,7 @@ class Board:
         self._runs: OrderedDict[str, RunSummary] = OrderedDict()
         self._frames: dict[str, bytes] = {}
         self._waiting: dict[str, list[CommittedRecord]] = {}
+        self._gone: OrderedDict[str, None] = OrderedDict()
         self._taps: dict[ListTap, None] = {}
         self._loading: asyncio.Task[None] | None = None
 
@@ -159,6 +160,9 @@ class Board:
 
     def _put(self, summary: RunSummary, *, tell: bool = True) -> None:
         run_id = summary.meta.run_id
+        if summary.meta.session_id in self._gone:
+            # It was read from the store before its purge was, and nobody may be told after that.
+            return
         self._runs[run_id] = summary
         self._runs.move_to_end(run_id)
         self._frames.pop(run_id, None)
@@ -231,6 +235,9 @@ class Board:
         return None
 
     def _forget(self, session_id: str) -> None:
+        self._gone[session_id] = None
+        if len(self._gone) > MAX_RUNS:
+            self._gone.popitem(last=False)
         gone = [run_id for run_id, one in self._runs.items() if one.meta.session_id == session_id]
         for run_id in gone:
             del self._runs[run_id]
@@ -243,6 +250,7 @@ class Board:
         self._runs.clear()
         self._frames.clear()
         self._waiting.clear()
+        self._gone.clear()
         if self._loading is not None:
             self._loading.cancel()
             self._loading = None

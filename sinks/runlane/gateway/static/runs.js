@@ -32,6 +32,8 @@ export class Runs {
     this.changed = changed;
     /** @type {Map<string, Run>} */
     this.known = new Map();
+    /** @type {Set<string>} sessions that were purged; what is read or told of them late is not learnt */
+    this.gone = new Set();
     /** @type {Run[]} newest first, of one session oldest first; the order changes only when the reader asks */
     this.shown = [];
     this.newer = this.query = this.arranged = 0;
@@ -85,6 +87,8 @@ export class Runs {
 
   /** Keep of a purged session's runs no more than their rows, until the reader asks for another order. @param {string} session */
   #forget(session) {
+    this.#take();
+    this.gone.add(session);
     for (const [id, run] of this.known) {
       if (run.session_id === session) this.known.set(id, { ...run, agent_id: "", labels: {}, status: /** @type {any} */ (PURGED), tokens: undefined, records: undefined, cancellation_reason: "", last_activity: null });
     }
@@ -116,7 +120,7 @@ export class Runs {
       for (const run of page.runs) this.#learn(run);
       this.cursor = page.next_cursor;
       this.loaded = true;
-      this.#order([...this.shown, ...page.runs]);
+      this.#order([...this.shown, ...page.runs.filter((/** @type {Run} */ run) => this.known.has(run.run_id))]);
     } catch (fault) {
       if (mine !== this.query) return;
       this.fault = fault;
@@ -127,13 +131,18 @@ export class Runs {
 
   /** The search knows no counts and may lag: what the stream said later stays. @param {Run} run */
   #learn(run) {
+    if (this.gone.has(run.session_id)) return;
     const before = this.known.get(run.run_id);
     const late = before && ms(before.updated_at) > ms(run.updated_at);
     this.known.set(run.run_id, late ? { ...run, ...before } : { ...before, ...run });
   }
 
-  #apply() {
+  #take() {
     for (const run of this.inbox.splice(0)) this.#learn(run);
+  }
+
+  #apply() {
+    this.#take();
     if (this.shown.length) this.#order(this.shown);
     else this.arrange();
     this.changed();
