@@ -215,3 +215,19 @@ async def test_a_run_that_was_read_before_its_purge_is_not_told_after_it(
         told = [event.name for event in await viewer.until("gone")]
 
     assert told == ["head", "sync", "gone"]
+
+
+async def test_a_purge_that_the_topic_lost_is_told_all_the_same(world: World) -> None:
+    await world.session()
+    await end(await begin(world))
+    world.publish()
+    async with world.stream("/v1/runs/stream") as viewer:
+        await viewer.until("sync")
+        await world.store.end_session("mine", NOW)
+        await world.store.purge_session("mine")
+        world.unpublished()
+        assert world.topic.sink is not None
+        world.topic.sink.lose()
+        told = data((await viewer.until("gone"))[-1])
+
+    assert told == {"session_id": "mine"}

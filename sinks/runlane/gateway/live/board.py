@@ -230,6 +230,10 @@ class Board:
             return await self._reader.load_run(run_id)
         except RunNotFound:
             self._waiting.pop(run_id, None)
+            known = self._runs.get(run_id)
+            if known is not None:
+                # Only a purge takes a run away: the record that told of it was missed.
+                self._forget(known.meta.session_id)
         except RunlaneError as error:
             _log.info("the runs list waits: %s", error.code)
         return None
