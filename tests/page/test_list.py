@@ -240,6 +240,25 @@ def test_what_is_told_together_with_a_purge_or_read_late_brings_nothing_back(
     expect(page.locator("main")).not_to_contain_text("doomed-agent")
 
 
+def test_a_purge_while_the_stream_was_cut_leaves_no_words_either(
+    world: World, server: Server, open_tab: OpenTab
+) -> None:
+    session = world.session("doomed")
+    run = world.run("run_doomed", "doomed-agent", session=session)
+    scenes.Script(run).say(1, "private words")
+    world.run("run_kept", "kept-agent", session=world.session("kept"))
+    page = open_tab("/").page
+    row = page.locator(".runrow", has=page.locator("[title='run_doomed']"))
+    expect(row).to_contain_text("private words")
+    server.stop()
+    expect(page.locator(".conn")).to_have_text(re.compile("Reconnecting"))
+    world.purge(session)
+    server.start()
+    expect(row.locator(".c-st")).to_have_text("purged", timeout=15_000)
+    expect(page.locator("main")).not_to_contain_text("private words")
+    expect(page.locator("main")).to_contain_text("kept-agent")
+
+
 def test_a_purge_leaves_rows_without_what_they_said(world: World, open_tab: OpenTab) -> None:
     session = world.session("doomed")
     run = world.run("run_doomed", "doomed-agent", session=session, labels={"who": "someone"})

@@ -5,6 +5,8 @@ import { soon } from "./feed.js";
 import { MINUTE, query } from "./text.js";
 
 const SEARCH_PAGE = 200;
+/** The newest runs that a connection begins with. */
+const SNAPSHOT = 200;
 /** @type {Record<string, [string, number]>} */
 export const RANGES = { "1h": ["Last hour", 60], "24h": ["Last 24 hours", 1440], "7d": ["Last 7 days", 10_080], all: ["Any time", Number.POSITIVE_INFINITY] };
 const DEFAULT_RANGE = "24h";
@@ -45,19 +47,26 @@ export class Runs {
     this.state = { kind: "connecting" };
     /** @type {Run[]} */
     this.inbox = [];
+    /** @type {Set<string>} the runs that this connection told of */
+    this.told = new Set();
     const status = (/** @type {StreamState} */ state) => {
       this.state = state;
       this.changed();
     };
-    const run = (/** @type {Run} */ one) => this.inbox.push(one) === 1 && soon(() => this.#apply());
+    const head = () => this.told.clear();
+    const run = (/** @type {Run} */ one) => {
+      this.told.add(one.run_id);
+      if (this.inbox.push(one) === 1) soon(() => this.#apply());
+    };
     const sync = () => {
       this.#apply();
       // What the first snapshot brings belongs to the first picture.
-      if (!this.synced) this.arrange();
+      if (this.synced) void this.#missed();
+      else this.arrange();
       this.synced = true;
       status({ kind: "live" });
     };
-    this.stream = new Stream(() => "/v1/runs/stream", { run, sync, gone: ({ session_id }) => this.#forget(session_id) }, status, () => read("/v1/runs?limit=1"));
+    this.stream = new Stream(() => "/v1/runs/stream", { head, run, sync, gone: ({ session_id }) => this.#forget(session_id) }, status, () => read("/v1/runs?limit=1"));
     /** @type {{id: string, status: string, stream: Stream | null}} the session that is chosen */
     this.lane = { id: "", status: "", stream: null };
     void this.search();
@@ -94,6 +103,16 @@ export class Runs {
     }
     this.#order(this.shown);
     this.changed();
+  }
+
+  /** Ask for the sessions of runs that a new connection should have told of and did not: they may be purged. */
+  async #missed() {
+    const told = [...this.told].map((id) => this.known.get(id)).filter((run) => run !== undefined);
+    const oldest = told.length < SNAPSHOT ? 0 : Math.min(...told.map((run) => ms(run.started_at)));
+    const untold = [...this.known.values()].filter((run) => run.session_id && !this.told.has(run.run_id) && ms(run.started_at) >= oldest);
+    for (const session of new Set(untold.map((run) => run.session_id))) {
+      await read(`/v1/sessions/${segment(session)}`).catch((fault) => fault.status === 410 && this.#forget(session));
+    }
   }
 
   /** Search afresh, after a change of the filters. */
