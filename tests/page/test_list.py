@@ -228,6 +228,7 @@ def test_what_is_told_together_with_a_purge_or_read_late_brings_nothing_back(
     page = open_tab("/").page
     row = page.locator(".runrow", has=page.locator("[title='run_doomed']"))
     expect(row).to_contain_text("doomed-agent")
+    expect(page.locator(".conn")).to_have_text("Live")
     body = json.dumps({"runs": [run.body()], "next_cursor": ""})
     scenes.Script(run).say(1, "private words")
     world.purge(session)

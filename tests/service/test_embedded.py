@@ -128,7 +128,7 @@ def test_reads_of_a_running_stack(tmp_path: Path) -> None:
         rejected = runlane_json("rejected", *data)
         run = runlane_json("inspect", "run", late, *data)
         found = runlane_json("inspect", "session", session, *data)
-        blocks = runlane_json("inspect", "blocks", "0", *data)
+        blocks = runlane_json("inspect", "blocks", "0", "--from", "0", *data)
         runlane("inspect", "erases", *data)
 
     assert [json.loads(line)["type"] for line in tail] == ["run_started", "run_completed"]

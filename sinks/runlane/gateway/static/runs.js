@@ -61,9 +61,9 @@ export class Runs {
     const sync = () => {
       this.#apply();
       // What the first snapshot brings belongs to the first picture.
-      if (this.synced) void this.#missed();
-      else this.arrange();
+      if (!this.synced) this.arrange();
       this.synced = true;
+      void this.#missed();
       status({ kind: "live" });
     };
     this.stream = new Stream(() => "/v1/runs/stream", { head, run, sync, gone: ({ session_id }) => this.#forget(session_id) }, status, () => read("/v1/runs?limit=1"));
@@ -105,7 +105,7 @@ export class Runs {
     this.changed();
   }
 
-  /** Ask for the sessions of runs that a new connection should have told of and did not: they may be purged. */
+  /** Ask for the sessions of runs that this connection should have told of and did not: they may be purged. */
   async #missed() {
     const told = [...this.told].map((id) => this.known.get(id)).filter((run) => run !== undefined);
     const oldest = told.length < SNAPSHOT ? 0 : Math.min(...told.map((run) => ms(run.started_at)));
