@@ -231,8 +231,8 @@ class Board:
         except RunNotFound:
             self._waiting.pop(run_id, None)
             known = self._runs.get(run_id)
-            if known is not None:
-                # Only a purge takes a run away: the record that told of it was missed.
+            if known is not None and known.meta.session_id:
+                # Only a purge takes a run away, with its session: the record that told of it was missed.
                 self._forget(known.meta.session_id)
         except RunlaneError as error:
             _log.info("the runs list waits: %s", error.code)
