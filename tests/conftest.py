@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.harness.kafka import Kafka, KafkaBroker
 from tests.harness.kafka_libs import KafkaUnavailable
 
 BROKER_FIXTURES = {"kafka_broker", "own_kafka_broker"}
 PAGE_TESTS = Path(__file__).parent / "page"
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("runlane", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("runlane")
 
 
 @pytest.fixture(scope="session")
