@@ -17,7 +17,6 @@ from runlane.store.block import SealedBlock
 from runlane.store.rows import COLUMNS
 
 _LOOK_SECONDS = 0.005
-_SETTLE_SECONDS = 0.05
 
 
 class When(StrEnum):
@@ -140,9 +139,8 @@ def _act(rule: Rule) -> None:
         case Action.KILL:
             os.kill(os.getpid(), signal.SIGKILL)
         case Action.FREEZE:
-            os.kill(os.getpid(), signal.SIGSTOP)
-            # Another thread may take the signal a moment later; nothing happens here until it has.
-            time.sleep(_SETTLE_SECONDS)
+            # To this thread: one that is sent to the process may be taken by another, when this has gone on.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         case Action.HOLD:
             while not rule.release.exists():
                 time.sleep(_LOOK_SECONDS)

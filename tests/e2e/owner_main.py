@@ -28,7 +28,7 @@ from runlane.store.block import LogId
 from runlane.store.engine import connect
 from tests.e2e.gates import Gate, Rule
 
-GROUP_SESSION_MS = 1_500
+GROUP_SESSION_MS = 6_000
 GROUP_HEARTBEAT_MS = 300
 
 

@@ -49,9 +49,9 @@ HOST_KEY = Key("host", b"h" * 32)
 OWNER_KEYS = Keyring([Key("owner", b"o" * 32)])
 TOKEN = "worker-token-of-the-tests"
 PASSWORD = "endpoint-password"
-PATIENCE = 60.0
-FAST = Bounds(retry_last=0.5, recheck=0.5, revoke_seconds=5.0)
-"""Shorter pauses than in production; the margins of a block are those of production."""
+PATIENCE = 180.0
+FAST = Bounds(retry_last=0.5, recheck=0.5, revoke_seconds=30.0)
+"""Shorter pauses than in production; the margins of a block are those of production, the revoke has more."""
 
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(["__main__", "tests.e2e.owner_main"])
@@ -316,7 +316,7 @@ class World:
             token=TOKEN,
             host_key=HOST_KEY if host else None,
             topic_prefix=self.topics.prefix,
-            options=options or ClientOptions(timeout=60.0, answer_wait=2.0),
+            options=options or ClientOptions(timeout=PATIENCE, answer_wait=2.0),
         )
 
     def verify(self) -> list[Fault]:

@@ -26,7 +26,7 @@ from tests.e2e.stack import FAST, PATIENCE, ClickHouse, OwnerProcess, World, wai
 from tests.e2e.workload import clients, note, start_of
 from tests.harness.kafka import Kafka
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.guarantee("G5")]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.guarantee("G5")]
 
 KIB = 1024
 SMALL, LARGE = 3 * KIB, 850 * KIB

@@ -20,7 +20,7 @@ from tests.e2e.secured import ADMIN, WORKER, SecuredBroker
 from tests.e2e.stack import HOST_KEY, OWNER_KEYS, PATIENCE
 from tests.service.commands import runlane
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 TOPICS = Topics(partitions=1)
 WRITTEN = (TOPICS.outcomes, TOPICS.records, TOPICS.rejected)
 

@@ -29,7 +29,6 @@ def stalled_viewer(api: str, token: str) -> socket.socket:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)
 @pytest.mark.guarantee("G10")
 async def test_a_stalled_viewer_delays_neither_commits_nor_other_viewers(tmp_path: Path) -> None:
     with DataFolder(tmp_path) as folder, EmbeddedStack(folder) as stack:

@@ -180,4 +180,4 @@ def send_garbage(kafka: KafkaConfig, topics: Topics) -> None:
     with Producer(kafka) as producer:
         headers = command_headers("garbage", 0)
         producer.produce(topics.commands.name, b"\x00garbage", key=key, headers=headers, partition=partition)
-        assert producer.drain(60.0)
+        assert producer.drain(180.0)

@@ -35,8 +35,8 @@ from confluent_kafka.cimpl import NewTopic
 from tests.harness.kafka_libs import java, kafka_libs
 from tests.harness.ports import free_ports
 
-ANSWER_SECONDS = 60.0
-STOP_SECONDS = 30.0
+ANSWER_SECONDS = 180.0
+STOP_SECONDS = 60.0
 START_TRIES = 3
 LOG_TAIL = 3000
 
@@ -175,6 +175,8 @@ class KafkaBroker(Kafka):
     def freeze(self) -> None:
         """Halt the process with SIGSTOP: connections stay open, nothing answers."""
         os.kill(self.pid, signal.SIGSTOP)
+        # Its threads go on until one of them has taken the signal.
+        os.waitid(os.P_PID, self.pid, os.WSTOPPED)
 
     def thaw(self) -> None:
         """Let a frozen process go on."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 POM = Path(__file__).with_name("pom.xml")
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "kafka-libs"
-FETCH_SECONDS = 600
+FETCH_SECONDS = 480
 
 
 class KafkaUnavailable(Exception):

@@ -7,6 +7,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from tests.harness import Kafka, KafkaBroker, new_topic_prefix
+from tests.harness.kafka import ANSWER_SECONDS
 
 pytestmark = pytest.mark.kafka
 
@@ -15,7 +16,7 @@ def send(broker: Kafka, topic: str, values: list[bytes]) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap, "acks": "all", "message.max.bytes": 4194304})
     for value in values:
         producer.produce(topic, value)
-    assert producer.flush(30) == 0
+    assert producer.flush(ANSWER_SECONDS) == 0
 
 
 def read(broker: Kafka, topic: str, count: int) -> list[bytes | None]:
@@ -29,7 +30,7 @@ def read(broker: Kafka, topic: str, count: int) -> list[bytes | None]:
     )
     consumer.assign([TopicPartition(topic, 0, 0)])
     try:
-        return [message.value() for message in consumer.consume(count, timeout=30)]
+        return [message.value() for message in consumer.consume(count, timeout=ANSWER_SECONDS)]
     finally:
         consumer.close()
 
@@ -55,7 +56,7 @@ def test_a_message_of_two_mebibytes_fits(own_kafka_broker: KafkaBroker) -> None:
 
 def test_topics_are_not_created_by_use(own_kafka_broker: KafkaBroker) -> None:
     name = f"{new_topic_prefix()}absent"
-    metadata = own_kafka_broker.admin().list_topics(name, timeout=10)
+    metadata = own_kafka_broker.admin().list_topics(name, timeout=ANSWER_SECONDS)
     assert metadata.topics[name].error is not None
     with pytest.raises(KafkaException):
         own_kafka_broker.delete_topic(name)
@@ -89,7 +90,7 @@ def test_a_frozen_broker_answers_again_when_thawed(own_kafka_broker: KafkaBroker
             own_kafka_broker.admin().list_topics(timeout=0.5)
     finally:
         own_kafka_broker.thaw()
-    assert own_kafka_broker.admin().list_topics(timeout=30).brokers
+    assert own_kafka_broker.admin().list_topics(timeout=ANSWER_SECONDS).brokers
 
 
 def test_a_broker_that_cannot_start_says_why(own_kafka_broker: KafkaBroker, tmp_path: Path) -> None:

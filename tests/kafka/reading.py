@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from runlane.contract.errors import RunlaneError
 from runlane.kafka import Consumer, KafkaConfig, Message, Partition, Producer
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 120.0
 
 
 def write(config: KafkaConfig, topic: str, values: Sequence[bytes], *, partition: int = 0) -> None:

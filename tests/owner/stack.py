@@ -29,7 +29,7 @@ from tests.owner.simulation.clients import HOST_KEYS, RECEIPT_KEYS, Script
 TOPICS = Topics(partitions=2)
 EMBEDDED = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
 CONFIG = OwnerConfig(host_keys=HOST_KEYS, receipt_keys=RECEIPT_KEYS, adopts=EMBEDDED)
-PATIENCE = 20.0
+PATIENCE = 120.0
 
 
 @dataclass

@@ -15,7 +15,7 @@ from runlane.owner.owner import SystemClock, SystemIds
 from runlane.owner.ports import LogPort, Ports, StorePort
 from runlane.owner.tasks import Assigned, Event, Revoked
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class ScriptedCore:

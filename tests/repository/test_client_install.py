@@ -18,7 +18,6 @@ raise SystemExit(f"installed without need: {{found}}" if found else 0)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_the_client_imports_with_the_base_requirements_alone(tmp_path: Path) -> None:
     requirements = ROOT / "requirements"
     wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation"]

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Self
 
 RUNLANE = str(Path(sys.executable).parent / "runlane")
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def environment(**given: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from runlane.contract.errors import ContractError, SessionNotFound
 from runlane.contract.values import RunRecord, RunStatus
 from tests.service.commands import Process, runlane, runlane_json
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 
 def up(data: Path, *more: str) -> Process:

@@ -13,7 +13,7 @@ from runlane.client import Connection, RunStore
 from runlane.client.sse import EventParser, ServerEvent
 from tests.service.commands import Process, runlane
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 PATIENCE = 60.0
 
 

@@ -22,7 +22,7 @@ from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
 from tests.service.commands import Process, runlane
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 TOKEN = "worker-token-0123456789"
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
 from tests.service.commands import Process, runlane, runlane_json
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 TOKEN = "worker-token-0123456789"
 KEY = "k:0123456789abcdef0123456789abcdef"
 

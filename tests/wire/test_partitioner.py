@@ -40,5 +40,5 @@ def test_the_vectors_are_what_the_pinned_java_client_prints() -> None:
         command = [java(), "-cp", f"{kafka_libs()}/*", str(FOLDER / "Vectors.java")]
     except KafkaUnavailable as missing:
         pytest.skip(str(missing))
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert printed.stdout == VECTORS.read_text(encoding="utf-8")
