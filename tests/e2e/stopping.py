@@ -17,7 +17,7 @@ import httpx2
 from runlane.client import RunStore
 from runlane.contract.ids import session_lane
 from tests.e2e.operating import settings
-from tests.e2e.stack import World
+from tests.e2e.stack import PATIENCE, World
 from tests.e2e.workload import AT, note, start_of
 from tests.service.commands import Process, runlane_json
 
@@ -72,7 +72,7 @@ def seen_stopped(world: World, kind: str, answer: str) -> Iterator[dict[str, str
     with Process("owner", **given) as owner:
         said = json.loads(owner.wait_for("partition stopped"))
         assert (said["partition"], said["stop"], said["answer"]) == (0, kind, answer)
-        ready = httpx2.get(f"http://{given['METRICS_LISTEN']}/readyz")
+        ready = httpx2.get(f"http://{given['METRICS_LISTEN']}/readyz", timeout=PATIENCE)
         assert (ready.status_code, ready.json()["faults"]["partition 0"]) == (503, f"{kind}: {answer}")
         (chain,) = inspected(given)
         assert chain["kind"] == "claim"

@@ -11,6 +11,8 @@ from runlane.gateway import Access, create_app
 from runlane.service.api_server import ApiServer, access_of
 from runlane.service.settings import Settings
 from tests.gateway.memory_reader import MemoryReader
+from tests.harness.ports import free_ports
+from tests.service.commands import PATIENCE
 
 LONG = "0123456789abcdef"
 
@@ -24,20 +26,18 @@ def test_encoded_ids_reach_the_reader(run_id: str) -> None:
     reader = MemoryReader()
     reader.add_run(run_id)
 
-    with ApiServer(create_app(reader, Access()), ("127.0.0.1", 0)) as server, httpx2.Client() as client:
-        answer = client.get(f"{server.url}/v1/runs/{path_segment(run_id)}")
+    with ApiServer(create_app(reader, Access()), ("127.0.0.1", 0)) as server:
+        answer = httpx2.get(f"{server.url}/v1/runs/{path_segment(run_id)}", timeout=PATIENCE)
 
     assert RunBody.model_validate_json(answer.content).run_id == run_id
 
 
 def test_the_port_is_free_again_afterwards() -> None:
     app = create_app(MemoryReader(), Access())
-    with ApiServer(app, ("127.0.0.1", 0)) as server:
-        url = httpx2.URL(server.url)
-        assert httpx2.get(f"{server.url}/livez").status_code == 200
-    assert url.port is not None
-    with ApiServer(app, ("127.0.0.1", url.port)) as again:
-        assert httpx2.get(f"{again.url}/livez").status_code == 200
+    (port,) = free_ports(1)
+    for _ in range(2):
+        with ApiServer(app, ("127.0.0.1", port)) as server:
+            assert httpx2.get(f"{server.url}/livez", timeout=PATIENCE).status_code == 200
 
 
 def test_small_answers_are_sent_at_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 from runlane.client import Connection, RunStore
 from runlane.contract.errors import ContractError, SessionNotFound
 from runlane.contract.values import RunRecord, RunStatus
-from tests.service.commands import Process, runlane, runlane_json
+from tests.service.commands import PATIENCE, Process, runlane, runlane_json
 
 pytestmark = pytest.mark.slow
 
@@ -133,7 +133,8 @@ def test_reads_of_a_running_stack(tmp_path: Path) -> None:
 
     assert [json.loads(line)["type"] for line in tail] == ["run_started", "run_completed"]
     assert len(whole) == proof["first"]["written"]
-    assert [(one["operation"], one["code"]) for one in rejected] == [("create_session", "session_ended")]
+    # A client that waits too long for an answer asks again, and gets another one.
+    assert {(one["operation"], one["code"]) for one in rejected} == {("create_session", "session_ended")}
     assert (run["start_outcome"], run["cancellation_reason"]) == ("stop", "session_ended")
     assert len(found["runs"]) == 5
     assert blocks[0]["kind"] == "claim"
@@ -141,15 +142,14 @@ def test_reads_of_a_running_stack(tmp_path: Path) -> None:
 
 async def until_known(file: Path, session: str) -> None:
     """Wait until a session that was announced is created."""
-    async with RunStore.from_connection(file) as store:
-        for _ in range(600):
+    async with RunStore.from_connection(file) as store, asyncio.timeout(PATIENCE):
+        while True:
             try:
                 await store.load_session(session)
             except SessionNotFound:
                 await asyncio.sleep(0.1)
             else:
                 return
-    pytest.fail("the announced session never came")
 
 
 async def test_a_told_session_goes_on_until_the_stack_ends(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from runlane.contract.topics import Topics
 from tests.e2e.stack import ClickHouse, World, wait_for
 from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
-from tests.service.commands import Process, runlane
+from tests.service.commands import PATIENCE, Process, runlane
 
 DOCS = Path(__file__).parents[2] / "docs" / "feed.md"
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -61,8 +61,10 @@ def test_the_role_feeds_stream_and_activity(
             feed.wait_for("feed runs")
             wait_for(lambda: len(world.messages(topics.stream.name)) == 3, "the events are there")
             probes = f"http://127.0.0.1:{metrics}"
-            wait_for(lambda: httpx2.get(f"{probes}/readyz").json()["ok"], "the feed is ready")
-            counted = httpx2.get(f"{probes}/metrics").text
+            wait_for(
+                lambda: httpx2.get(f"{probes}/readyz", timeout=PATIENCE).json()["ok"], "the feed is ready"
+            )
+            counted = httpx2.get(f"{probes}/metrics", timeout=PATIENCE).text
             assert feed.end(signal.SIGTERM) == 0
         again = runlane("feed", "--again", "1", **settings)
         events = [decode_event(message.value or b"") for message in world.messages(topics.stream.name)]

@@ -9,6 +9,8 @@ from prometheus_client import CollectorRegistry, Counter
 
 from runlane.service.health import Progress, Pulse
 from runlane.service.probes import ProbeServer
+from tests.harness.ports import free_ports
+from tests.service.commands import PATIENCE
 
 
 class Owner:
@@ -64,7 +66,7 @@ def test_a_stopped_partition_and_no_partition_are_faults() -> None:
 
 def get(port: int, path: str) -> tuple[int, bytes]:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=PATIENCE) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -95,7 +97,8 @@ def test_metrics_are_served_in_prometheus_format() -> None:
 
 
 def test_the_port_is_free_again_afterwards() -> None:
-    with ProbeServer(("127.0.0.1", 0), CollectorRegistry(), ready=dict) as server:
-        port = server.port
+    (port,) = free_ports(1)
+    with ProbeServer(("127.0.0.1", port), CollectorRegistry(), ready=dict) as server:
+        assert get(server.port, "/livez")[0] == 200
     with ProbeServer(("127.0.0.1", port), CollectorRegistry(), ready=dict) as again:
         assert again.port == port

@@ -11,10 +11,9 @@ import pytest
 
 from runlane.client import Connection, RunStore
 from runlane.client.sse import EventParser, ServerEvent
-from tests.service.commands import Process, runlane
+from tests.service.commands import PATIENCE, Process, runlane
 
 pytestmark = pytest.mark.slow
-PATIENCE = 60.0
 
 
 class Watching:

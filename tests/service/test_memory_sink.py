@@ -20,7 +20,7 @@ from runlane.service.verify import verify_journal
 from tests.e2e.stack import ClickHouse
 from tests.harness.kafka import Kafka
 from tests.harness.ports import free_ports
-from tests.service.commands import Process, runlane
+from tests.service.commands import PATIENCE, Process, runlane
 
 pytestmark = pytest.mark.slow
 TOKEN = "worker-token-0123456789"
@@ -70,7 +70,8 @@ def test_the_role_stores_what_products_remember(kafka_broker: Kafka, clickhouse:
     assert "runlane topics" in missing.stderr
     runlane("topics", **settings)
     runlane("migrate", **settings)
-    api, options = f"http://127.0.0.1:{listen}", ClientOptions(timeout=60.0)
+    # Nothing is asked twice, so that the messages can be counted.
+    api, options = f"http://127.0.0.1:{listen}", ClientOptions(timeout=PATIENCE, answer_wait=PATIENCE)
 
     with Process("memory-sink", **settings) as sink, Process("gateway", **settings) as gateway:
         sink.wait_for("memory sink runs")
@@ -88,8 +89,8 @@ def test_the_role_stores_what_products_remember(kafka_broker: Kafka, clickhouse:
         # As for every place that a token does not reach: no word that it exists.
         with seen as looking, pytest.raises(RunNotFound):
             looking.memory.load_run("a", "r")
-        ready = httpx2.get(f"http://127.0.0.1:{metrics}/readyz")
-        counted = httpx2.get(f"http://127.0.0.1:{metrics}/metrics").text
+        ready = httpx2.get(f"http://127.0.0.1:{metrics}/readyz", timeout=PATIENCE)
+        counted = httpx2.get(f"http://127.0.0.1:{metrics}/metrics", timeout=PATIENCE).text
         assert sink.end(signal.SIGTERM) == 0
         assert gateway.end(signal.SIGTERM) == 0
 

@@ -42,9 +42,9 @@ async def test_an_owner_tells_how_long_commits_and_inserts_take(tmp_path: Path) 
             await store.end_session("s", NOW)
             with pytest.raises(SessionEnded):
                 await store.create_session("s", NOW)
-        blocks = stack.owner.owner.stats.blocks
-        claims = stack.owner.owner.stats.claims
-        text = generate_latest(stack.owner.registry()).decode()
+    blocks = stack.owner.owner.stats.blocks
+    claims = stack.owner.owner.stats.claims
+    text = generate_latest(stack.owner.registry()).decode()
     samples = {
         (sample.name, sample.labels.get("le", "")): sample.value
         for family in text_string_to_metric_families(text)

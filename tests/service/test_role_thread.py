@@ -16,6 +16,7 @@ from runlane.service.role_thread import RoleThread
 from runlane.store.block import LogId
 from runlane.store.memory import KafkaMemoryLog
 from runlane.store.stops import Stop, StopKind
+from tests.service.commands import PATIENCE
 
 MISSING = Stop(StopKind.BLOCK_MISSING, 1, "block 7 is not there")
 TOPICS = Topics(partitions=1)
@@ -76,7 +77,7 @@ def test_each_stop_is_told_once_with_what_answers_it(
     role.found = {1: MISSING}
     with capture_logs() as lines, Thread(role, log) as thread:
         for _ in range(3):
-            assert thread.looks.acquire(timeout=10)
+            assert thread.looks.acquire(timeout=PATIENCE)
         assert thread.stops() == {1: "block_missing: repair 1"}
     said = [
         (line["event"], line["partition"], line["stop"], line["reason"], line["answer"]) for line in lines
@@ -100,11 +101,11 @@ def test_what_ends_a_role_is_raised_where_its_user_looks(log: KafkaMemoryLog) ->
     with Thread(role, log) as thread:
         thread.check()
         role.stop()
-        assert thread.ended.wait(10)
+        assert thread.ended.wait(PATIENCE)
         with pytest.raises(FatalKafkaError):
             thread.check()
         with pytest.raises(FatalKafkaError):
-            thread.wait_until_open(1, 10)
+            thread.wait_until_open(1, PATIENCE)
 
 
 def test_leaving_ends_the_role_without_a_failure(log: KafkaMemoryLog) -> None:

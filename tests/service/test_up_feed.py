@@ -14,7 +14,7 @@ from runlane.contract.stream import StreamEvent, decode_event
 from runlane.kafka import Admin, Consumer, KafkaConfig, Partition
 from runlane.service.embedded import feed_process
 from runlane.service.embedded.feed_process import FeedProcess
-from tests.e2e.stack import wait_for
+from tests.e2e.stack import PATIENCE, wait_for
 from tests.service.commands import Process
 
 TOPIC = "runlane.stream"
@@ -29,14 +29,16 @@ def feeds(up: Process) -> list[int]:
 
 def windows(connection: Connection) -> list[dict[str, Any]]:
     headers = {"Authorization": f"Bearer {connection.tokens.worker}"}
-    return list(httpx2.get(f"{connection.api}/v1/activity", headers=headers).json()["windows"])
+    return list(
+        httpx2.get(f"{connection.api}/v1/activity", headers=headers, timeout=PATIENCE).json()["windows"]
+    )
 
 
 def streamed(connection: Connection) -> list[StreamEvent]:
     kafka = KafkaConfig(connection.kafka)
     with Consumer(kafka) as consumer:
         places = [Partition(TOPIC, number) for number in range(Admin(kafka).partition_counts()[TOPIC])]
-        ends = {place: consumer.watermarks(place, 5.0)[1] for place in places}
+        ends = {place: consumer.watermarks(place, PATIENCE)[1] for place in places}
         consumer.assign(dict.fromkeys(places, 0))
         found: list[StreamEvent] = []
         while len(found) < sum(ends.values()):
@@ -52,7 +54,8 @@ def test_a_stack_feeds_stream_and_page_and_leaves_no_feed_behind(tmp_path: Path,
         connection = Connection.load(tmp_path / "connection.json")
         wait_for(lambda: windows(connection), "the agents' windows are served")
         wait_for(lambda: {one.type for one in streamed(connection)} > {"tool_start"}, "events are there")
-        wait_for(lambda: httpx2.get(f"{connection.api}/readyz").json()["ok"], "the stack is ready")
+        ready = f"{connection.api}/readyz"
+        wait_for(lambda: httpx2.get(ready, timeout=PATIENCE).json()["ok"], "the stack is ready")
         (feed,) = feeds(up)
         code = up.end(end)
         wait_for(lambda: not Path(f"/proc/{feed}").exists(), "the feed has ended")

@@ -37,7 +37,7 @@ class Server:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(120)
         assert self.process.stdout is not None
         self.process.stdout.close()
 

@@ -66,7 +66,7 @@ def test_threads_have_clients_of_their_own(pool: ClientPool) -> None:
     barrier = threading.Barrier(4)
 
     def read(number: int) -> None:
-        barrier.wait(30)
+        barrier.wait(120)
         rows = (pool.query("SELECT {number:UInt32}", {"number": number})[0] for _ in range(5))
         found.extend(value - number for (value,) in rows)
 

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,13 +13,18 @@ from tests.store.endpoint.served import PASSWORD, Served
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the one engine that this process may have open."""
+    return tmp_path_factory.mktemp("engine")
+
+
+@pytest.fixture(scope="module")
+def served(path: Path) -> Iterator[Served]:
     """A read-only endpoint over an engine that this process has open too, with three rows in table `t`."""
-    path = tmp_path_factory.mktemp("engine")
     engine = connect(f"chdb://{path}")
     engine.command("CREATE TABLE t (a UInt64, b String) ENGINE = MergeTree ORDER BY a")
     engine.command("INSERT INTO t VALUES (1, 'x'), (2, 'tab\\t'), (3, 'ü')")
-    limits = Limits(memory=256 * 1024 * 1024, seconds=2, wait=20)
+    limits = Limits(memory=256 * 1024 * 1024, seconds=60, wait=60)
     with Endpoint(connection_string(str(path)), EndpointConfig(PASSWORD, limits=limits)) as endpoint:
         yield Served(endpoint.url, engine)
     engine.close()

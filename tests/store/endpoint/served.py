@@ -52,7 +52,7 @@ class Served:
         self, method: str, target: str, body: Any = None, headers: Mapping[str, str] | None = None
     ) -> Response:
         """One request as it stands, without credentials."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             connection.request(method, target, body, dict(headers or {}), encode_chunked=not _sized(body))
             response = connection.getresponse()

@@ -216,7 +216,7 @@ def test_a_body_of_a_wrong_or_unbounded_length_is_refused(
 def test_wrong_chunks_are_refused(served: Served, chunks: bytes) -> None:
     head = f"POST / HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nTransfer-Encoding: chunked\r\n"
     credentials = "".join(f"{name}: {value}\r\n" for name, value in basic().items())
-    with socket.create_connection(("127.0.0.1", served.port), timeout=10) as raw:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=120) as raw:
         raw.sendall(f"{head}{credentials}\r\n".encode() + chunks)
         assert raw.recv(100).split(b" ")[1] in (b"400", b"413")
 
@@ -234,7 +234,7 @@ def test_multipart_is_refused(served: Served) -> None:
 
 
 def test_a_connection_serves_one_request_after_the_other(served: Served) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=120)
     for number in range(3):
         connection.request("POST", "/", f"SELECT {number}".encode(), basic())
         response = connection.getresponse()

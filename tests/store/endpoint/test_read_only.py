@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from runlane.store import ClientPool
+from runlane.store import ClientPool, connection_string
+from runlane.store.endpoint import Endpoint, EndpointConfig, Limits
 from runlane.store.endpoint.failures import QueryFailed
 from runlane.store.endpoint.guard import check_query
-from tests.store.endpoint.served import Served
+from tests.store.endpoint.served import PASSWORD, Served
 
 READONLY = 164
 
@@ -58,8 +59,8 @@ def test_a_settings_clause_cannot_lift_what_is_forced(served: Served, name: str)
         ("readonly", "0", "1"),
         ("max_threads", "8", "1"),
         ("max_memory_usage", "0", str(256 * 1024 * 1024)),
-        ("max_execution_time", "0", "2"),
-        ("max_execution_time", "3600", "2"),
+        ("max_execution_time", "0", "60"),
+        ("max_execution_time", "3600", "60"),
         ("max_execution_time", "1", "1"),
     ],
 )
@@ -74,8 +75,10 @@ def test_other_settings_of_the_client_hold(served: Served) -> None:
     assert served.query("SELECT getSetting('max_block_size')", max_block_size="777").text == "777\n"
 
 
-def test_an_endless_query_ends_in_time(served: Served) -> None:
-    answer = served.query("SELECT count() FROM numbers(1000000000000)")
+def test_an_endless_query_ends_in_time(path: Path) -> None:
+    config = EndpointConfig(PASSWORD, limits=Limits(seconds=1))
+    with Endpoint(connection_string(str(path)), config) as endpoint:
+        answer = Served(endpoint.url, None).query("SELECT count() FROM numbers(1000000000000)")
     assert (answer.status, answer.code) == (408, 159)
 
 
@@ -234,7 +237,7 @@ def test_the_owner_of_the_engine_is_not_read_only(served: Served, engine: Client
 
 
 def test_a_long_text_costs_no_more_than_its_length() -> None:
-    begun = time.process_time()
+    begun = time.thread_time()
     for text in (
         "SELECT " + "'" * 200_001,
         "SELECT " + "(" * 200_000 + " file",
@@ -243,4 +246,4 @@ def test_a_long_text_costs_no_more_than_its_length() -> None:
     ):
         with pytest.raises(QueryFailed):
             check_query(text + "; file")
-    assert time.process_time() - begun < 5
+    assert time.thread_time() - begun < 5
