@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import TracebackType
@@ -23,7 +22,7 @@ HOST_KEY = Key("host", b"a host's secret of tests..")
 
 
 class EchoOwner:
-    """Owns every partition of the commands topic; `silent` tells which outcomes are never sent."""
+    """Owns every partition of the commands topic; `forgetful`, it never answers what it sees first."""
 
     def __init__(
         self,
@@ -31,12 +30,13 @@ class EchoOwner:
         *,
         partitions: int,
         prefix: str = "runlane.",
-        silent: Callable[[int], bool] = lambda _: False,
+        forgetful: bool = False,
     ) -> None:
         self.lanes: dict[str, LaneState] = {}
         self.commands: list[Message] = []
         self._partitions = partitions
-        self._silent = silent
+        self._forgetful = forgetful
+        self._seen: set[str] = set()
         self._receipts = Keyring([OWNER_KEY])
         self._hosts = Keyring([HOST_KEY])
         self._topics = Topics(prefix)
@@ -71,7 +71,9 @@ class EchoOwner:
         number = len(self.commands)
         headers = parse_command_headers(message.headers)
         outcome = self._decide(number, message, decode_command(message.value), headers.signature)
-        if headers.reply_partition is None or self._silent(number):
+        forgotten = self._forgetful and headers.correlation_id not in self._seen
+        self._seen.add(headers.correlation_id)
+        if headers.reply_partition is None or forgotten:
             return
         self._producer.produce(
             self._topics.outcomes.name,

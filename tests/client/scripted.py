@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from enum import Enum, auto
 
+import pytest
+
 from runlane.client import ClientOptions, Letter, Listener, RunStore
 from runlane.client.memory_lanes import MemoryLanes
 from runlane.client.memory_reader import MemoryReader
@@ -43,6 +45,7 @@ class ScriptedTransport:
         self.delivered: list[Outcome] = []
         self.in_flight = 0
         self.most_in_flight = 0
+        self.refused = 0
         self.opened = False
         self._size = size
         self._steps = deque(steps)
@@ -87,6 +90,7 @@ class ScriptedTransport:
     def send(self, letter: Letter) -> None:
         step = self._steps.popleft() if self._steps else Step.ANSWER
         if step is Step.REFUSE:
+            self.refused += 1
             raise Unavailable("the wire is cut", code="cut")
         if step is Step.FORBID:
             raise KafkaNotPermitted("the broker refuses our user")
@@ -139,7 +143,13 @@ async def until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-QUICK = ClientOptions(timeout=5, answer_wait=0.01, retry_wait=0.001, max_retry_wait=0.01)
+def leap(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the loop's clock jump, so that no pace of this machine decides what comes first."""
+    loop, time = asyncio.get_running_loop(), asyncio.get_running_loop().time
+    monkeypatch.setattr(loop, "time", lambda: time() + seconds)
+
+
+QUICK = ClientOptions(timeout=60, answer_wait=0.01, retry_wait=0.001, max_retry_wait=0.01)
 
 
 def store_over(transport: ScriptedTransport, options: ClientOptions = QUICK) -> RunStore:

@@ -10,9 +10,10 @@ import pytest
 from runlane.contract.commands import AppendRunRecord
 from runlane.contract.errors import ContractError, NotPermitted, OutcomeUnknown, Overloaded, Unavailable
 from tests.client.make import begin, record
-from tests.client.scripted import QUICK, ScriptedTransport, Step, store_over, until
+from tests.client.scripted import QUICK, ScriptedTransport, Step, leap, store_over, until
 
 SECRET = b'{"secret":"do not show"}'
+OVER = QUICK.timeout + 1
 
 
 async def test_a_lost_outcome_repeats_the_same_bytes_under_the_same_id() -> None:
@@ -83,13 +84,16 @@ async def test_an_answered_temporary_failure_is_asked_again_under_another_id() -
         assert first.correlation_id != second.correlation_id
 
 
-async def test_time_without_an_answer_says_what_is_unknown() -> None:
+async def test_time_without_an_answer_says_what_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, timeout=0.05)) as store:
+    async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.DROP] * 100)
+        append = asyncio.create_task(store.append_run_record(record("k", payload=SECRET)))
+        await until(lambda: len(wire.sent) > 1)
+        leap(OVER, monkeypatch)
         with pytest.raises(OutcomeUnknown) as unknown:
-            await store.append_run_record(record("k", payload=SECRET))
+            await append
         assert unknown.value.retryable
         assert "append_run_record of 'k' in run 'run'" in unknown.value.message
         assert "may or may not be committed" in unknown.value.message
@@ -97,34 +101,59 @@ async def test_time_without_an_answer_says_what_is_unknown() -> None:
         assert not isinstance(unknown.value, ContractError)
 
 
-async def test_a_command_that_was_never_sent_is_not_unknown() -> None:
+async def test_an_answer_of_the_moment_in_which_time_is_over_is_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, timeout=0.05)) as store:
+    async with store_over(wire, replace(QUICK, answer_wait=60)) as store:
+        await begin(store)
+        wire.script(Step.HOLD_OUTCOME)
+        append = asyncio.create_task(store.append_run_record(record("k")))
+        await until(lambda: bool(wire._held))
+        leap(OVER, monkeypatch)
+        asyncio.get_running_loop().call_soon(wire.release)
+        assert (await append).inserted
+
+
+async def test_a_command_that_was_never_sent_is_not_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    wire = ScriptedTransport()
+    async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.REFUSE] * 1000)
+        append = asyncio.create_task(store.append_run_record(record("k")))
+        await until(lambda: wire.refused > 1)
+        leap(OVER, monkeypatch)
         with pytest.raises(Unavailable, match="not sent") as unsent:
-            await store.append_run_record(record("k"))
+            await append
         assert "cut" in unsent.value.message
         assert wire.sent == []
 
 
-async def test_a_temporary_failure_until_the_end_is_the_error() -> None:
+async def test_a_temporary_failure_until_the_end_is_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, timeout=0.05)) as store:
+    async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.BUSY] * 1000)
+        append = asyncio.create_task(store.append_run_record(record("k")))
+        await until(lambda: len(wire.sent) > 1)
+        leap(OVER, monkeypatch)
         with pytest.raises(Unavailable, match="busy"):
-            await store.append_run_record(record("k"))
+            await append
 
 
 @pytest.mark.case("C269")
-async def test_after_a_temporary_failure_the_identical_retry_may_succeed() -> None:
+async def test_after_a_temporary_failure_the_identical_retry_may_succeed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, timeout=0.05)) as store:
+    async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.LOSE_OUTCOME] * 20)
+        append = asyncio.create_task(store.append_run_record(record("k")))
+        await until(lambda: len(wire.sent) > 1)
+        leap(OVER, monkeypatch)
         with pytest.raises(OutcomeUnknown) as unknown:
-            await store.append_run_record(record("k"))
+            await append
         assert not isinstance(unknown.value, ContractError)
         wire.script()
         assert (await store.append_run_record(record("k"))).id == "2"
@@ -196,15 +225,18 @@ async def test_bytes_in_flight_are_bounded() -> None:
 
 async def test_a_command_that_finds_no_room_in_time_was_not_sent() -> None:
     wire = ScriptedTransport(size=100)
-    options = replace(QUICK, max_partition_bytes=100, answer_wait=60, timeout=0.1)
-    async with store_over(wire, options) as store:
+    async with store_over(wire, replace(QUICK, max_partition_bytes=100, answer_wait=60)) as store:
         await begin(store)
         wire.script(Step.DROP)
         first = asyncio.create_task(store.append_run_record(record("k1")))
-        second = asyncio.create_task(store.append_run_record(record("k2")))
-        errors = await asyncio.gather(first, second, return_exceptions=True)
-        assert [type(error) for error in errors] == [OutcomeUnknown, Overloaded]
+        await until(lambda: bool(wire.sent))
+        # Its time is over long before that of the first, which would give its room back.
+        soon = asyncio.get_running_loop().time() + 0.05
+        with pytest.raises(Overloaded):
+            await store._exchange.ask("s/session", AppendRunRecord(record("k2")), soon)
         assert len(wire.sent) == 1
+    with pytest.raises(OutcomeUnknown, match="closed"):
+        await first
 
 
 @pytest.mark.parametrize(

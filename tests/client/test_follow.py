@@ -1,6 +1,5 @@
 """Following from Python: every record once, in order, through every break; and deltas on their way out."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 
@@ -25,7 +24,7 @@ from runlane.contract.values import CommittedRecord
 from tests.client.scripted import ScriptedTransport
 from tests.gateway.live.world import NOW, WORKER, World, begin, end, serve
 
-FAST = ClientOptions(timeout=5.0, retry_wait=0.001, max_retry_wait=0.01)
+FAST = ClientOptions(timeout=60.0, retry_wait=0.001, max_retry_wait=0.01)
 
 
 @pytest.fixture
@@ -269,7 +268,6 @@ async def test_a_follower_that_is_left_lets_its_connection_go(world: World) -> N
     await world.session()
     await begin(world)
     async with contextlib.aclosing(follower(world).follow(Followed(run_id="r"))) as records:
-        assert (await asyncio.wait_for(anext(records), 10)).seq == 1
+        assert (await anext(records)).seq == 1
         assert world.live.hub._lanes
-    await world.quiet(lambda: not world.live.hub._lanes)
-    assert not world.live._open
+    await world.quiet(lambda: not world.live.hub._lanes and not world.live._open)

@@ -35,7 +35,7 @@ TOKENS = (
     Token(VIEWER, Role.VIEWER, SessionScope(ids=("session",))),
 )
 ODD_IDS = ["a/b", "a%2Fb", "..", ".", "~x", "a?b#c", "a b+c", "ünï☃"]
-QUICK = ClientOptions(timeout=2, retry_wait=0.001, max_retry_wait=0.01)
+QUICK = ClientOptions(timeout=60, retry_wait=0.001, max_retry_wait=0.01)
 Handler = Callable[[httpx2.Request], httpx2.Response]
 
 
@@ -199,7 +199,8 @@ async def test_an_api_that_stays_away_is_unavailable() -> None:
 async def test_a_body_of_another_kind_is_unavailable_not_a_crash() -> None:
     reader = HttpReader(
         lambda: Api("http://gateway"),
-        options=replace(QUICK, timeout=0.02),
+        # There is time for one try, and none for another after such a pause.
+        options=replace(QUICK, retry_wait=600, max_retry_wait=600),
         transport=httpx2.MockTransport(lambda _: httpx2.Response(200, text='{"hello":"world"}')),
     )
     with pytest.raises(Unavailable) as strange:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 PARTITIONS = 4
 API = "http://127.0.0.1:9"
-QUICK = ClientOptions(timeout=20, answer_wait=0.3, retry_wait=0.01, max_retry_wait=0.1)
+QUICK = ClientOptions(timeout=100, answer_wait=0.3, retry_wait=0.01, max_retry_wait=0.1)
 
 
 def new_broker() -> EmbeddedBroker:
@@ -101,13 +101,13 @@ async def test_several_stores_share_the_reply_partitions(config: KafkaConfig) ->
 
 
 async def test_a_lost_outcome_is_asked_for_again(config: KafkaConfig) -> None:
-    with EchoOwner(config, partitions=PARTITIONS, silent=lambda number: number % 2 == 1) as owner:
+    with EchoOwner(config, partitions=PARTITIONS, forgetful=True) as owner:
         async with connect(config) as store:
             await begin(store)
             result = await store.append_run_record(record("k"))
             assert (result.id, result.inserted) == ("2", False)
     bodies = Counter(message.value for message in owner.commands)
-    assert set(bodies.values()) == {2}
+    assert min(bodies.values()) >= 2
 
 
 async def test_a_broker_that_went_away_for_a_while_is_waited_for(
@@ -128,7 +128,7 @@ async def test_a_broker_that_went_away_for_a_while_is_waited_for(
 async def test_many_large_records_stay_below_what_the_broker_keeps(config: KafkaConfig) -> None:
     payload = json.dumps({"text": "x" * 400_000}).encode()
     with EchoOwner(config, partitions=PARTITIONS) as owner:
-        async with connect(config, replace(QUICK, answer_wait=30)) as store:
+        async with connect(config, replace(QUICK, answer_wait=QUICK.timeout)) as store:
             await begin(store)
             records = [record(f"k{n}", payload=payload) for n in range(60)]
             results = await asyncio.gather(*(store.append_run_record(r) for r in records))

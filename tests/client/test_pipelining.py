@@ -10,7 +10,7 @@ import pytest
 
 from runlane.contract.errors import EventConflict, InvalidCommand, OutOfOrder
 from tests.client.make import begin, record
-from tests.client.scripted import NOW, QUICK, ScriptedTransport, Step, store_over, until
+from tests.client.scripted import NOW, QUICK, ScriptedTransport, Step, leap, store_over, until
 
 
 async def test_posted_records_are_stored_in_their_order() -> None:
@@ -55,12 +55,15 @@ async def test_posting_waits_for_room_in_flight() -> None:
 
 async def test_an_append_that_came_first_goes_again_after_the_one_it_follows() -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, answer_wait=0.05)) as store:
+    async with store_over(wire, replace(QUICK, answer_wait=60)) as store:
         await begin(store)
         wire.script(Step.DROP)
         first = asyncio.create_task(store.append_run_record(record("k1")))
         await until(lambda: bool(wire.sent))
         second = asyncio.create_task(store.append_run_record(record("k2"), after_key="k1"))
+        await until(lambda: wire.delivered[-1].error is not None)
+        await asyncio.sleep(0.05)
+        wire.listener.moved()
         assert [r.id for r in await asyncio.gather(first, second)] == ["2", "3"]
         # Once too early and once after its predecessor; not again and again in between.
         assert [letter.command.record.event_key for letter in wire.sent] == ["k1", "k2", "k1", "k2"]  # type: ignore[union-attr]
@@ -68,7 +71,7 @@ async def test_an_append_that_came_first_goes_again_after_the_one_it_follows() -
 
 async def test_what_follows_a_refused_append_is_out_of_order_at_once() -> None:
     wire = ScriptedTransport()
-    async with store_over(wire, replace(QUICK, timeout=60)) as store:
+    async with store_over(wire) as store:
         await begin(store)
         await store.append_run_record(record("k1"))
         first = asyncio.create_task(store.append_run_record(replace(record("k2"), agent_id="stranger")))
@@ -83,16 +86,14 @@ async def test_a_predecessor_that_nobody_sends_is_waited_for_until_time_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wire = ScriptedTransport()
-    patient = replace(QUICK, timeout=60, answer_wait=600, retry_wait=600, max_retry_wait=600)
+    patient = replace(QUICK, answer_wait=600, retry_wait=600, max_retry_wait=600)
     async with store_over(wire, patient) as store:
         await begin(store)
         append = asyncio.create_task(store.append_run_record(record("k2"), after_key="k1"))
         await until(lambda: bool(wire.delivered) and wire.delivered[-1].error is not None)
         await asyncio.sleep(0)
         assert not append.done()
-        # The clock jumps, so that no pace of this machine decides what comes first.
-        loop, time = asyncio.get_running_loop(), asyncio.get_running_loop().time
-        monkeypatch.setattr(loop, "time", lambda: time() + 61)
+        leap(patient.timeout + 1, monkeypatch)
         with pytest.raises(OutOfOrder):
             await append
 

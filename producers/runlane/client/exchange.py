@@ -92,6 +92,9 @@ class Exchange:
             async with asyncio.timeout_at(deadline):
                 return await entry.answer
         except TimeoutError:
+            # A process that was held up finds the answer and the end of its time in the same moment.
+            if entry.answer.done() and not entry.answer.cancelled():
+                return entry.answer.result()
             raise self._no_answer(entry, "no answer came in time") from None
         finally:
             entry.still()
