@@ -36,7 +36,7 @@ async def reading(memory: MemoryEvents, token: str) -> AsyncIterator[HttpReader]
     app = create_app(MemoryReader(), Access(TOKENS), parts=Parts(memory=memory))
     reader = HttpReader(
         lambda: Api("http://gateway", token),
-        options=ClientOptions(timeout=5.0),
+        options=ClientOptions(timeout=60.0),
         transport=httpx2.ASGITransport(app),
     )
     yield reader
@@ -46,7 +46,7 @@ async def reading(memory: MemoryEvents, token: str) -> AsyncIterator[HttpReader]
 @pytest.mark.parametrize("token", ["worker-secret", "host-secret"])
 async def test_what_a_run_remembers_comes_whole_and_in_order(memory: MemoryEvents, token: str) -> None:
     await memory.append_events("an/agent", "r 1~", EVENTS)
-    options = ClientOptions(timeout=5.0)
+    options = ClientOptions(timeout=60.0)
     asking = Asking(Exchange(MemoryLanes(lambda: T0, host=True), options), options)
     async for reader in reading(memory, token):
         client = KafkaMemory(asking, reader, options)
@@ -69,7 +69,7 @@ async def test_a_deletion_between_two_pages_begins_the_snapshot_anew(memory: Mem
             return page
 
     await memory.append_events("a", "r", EVENTS)
-    options = ClientOptions(timeout=5.0)
+    options = ClientOptions(timeout=60.0)
     asking = Asking(Exchange(MemoryLanes(lambda: T0, host=True), options), options)
     client = KafkaMemory(asking, Deleting(), options)  # type: ignore[arg-type]
     assert list((await client.load_run("a", "r")).events) == EVENTS[:700]

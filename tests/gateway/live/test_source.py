@@ -19,7 +19,7 @@ from tests.harness.kafka import Kafka, KafkaBroker, new_topic_prefix
 pytestmark = pytest.mark.slow
 
 TOPICS = Topics(partitions=2)
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Seen:

@@ -276,7 +276,7 @@ async def test_a_viewer_token_follows_its_sessions_only(world: World) -> None:
         for path in ("sessions/other", "sessions/missing", "runs/hidden", "runs/missing"):
             answer = await http.get(f"/v1/{path}/stream")
             assert answer.status_code == 404
-        assert world.live.hub._lanes == {}
+    await world.quiet(lambda: not world.live.hub._lanes)
 
 
 async def test_a_viewer_that_leaves_is_forgotten(world: World) -> None:
@@ -285,9 +285,8 @@ async def test_a_viewer_that_leaves_is_forgotten(world: World) -> None:
     async with world.stream("/v1/runs/r/stream") as viewer:
         await viewer.take(2)
         assert LANE in world.live.hub._lanes
-    await world.quiet(lambda: not world.live.hub._lanes)
+    await world.quiet(lambda: not world.live.hub._lanes and not world.live._open)
     assert not world.live.wants(LANE)
-    assert not world.live._open
 
 
 async def test_a_gateway_that_stops_lets_viewers_go_at_once(world: World) -> None:
@@ -382,13 +381,14 @@ async def test_a_viewer_that_never_reads_is_let_go_and_delays_nobody(world: Worl
     await reader.readuntil(b"run_started")
     async with world.stream("/v1/runs/r/stream") as other:
         seen = await other.take(2)
+        stuck, fast = world.live.hub._lanes[LANE].taps
         # More than the queue of a viewer and the buffers of its connection hold together.
-        for _ in range(80):
+        while not stuck.ended and len(seen) < 80:
             await run.append("note", {"text": "x" * 300_000})
             world.publish()
             seen += await other.take(1)
-        assert numbers(seen) == list(range(1, 82))
-        assert [tap.ended for tap in world.live.hub._lanes[LANE].taps] == [True, False]
+        assert numbers(seen) == list(range(1, len(seen)))
+        assert (stuck.ended, fast.ended) == (True, False)
         rest = await reader.read(-1)
     writer.close()
     assert b"event: lagged" in rest[-100:]

@@ -33,7 +33,7 @@ TOKENS = (
     Token(VIEWER, Role.VIEWER, SessionScope(ids=("mine",), prefixes=("team-",))),
 )
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Topic:
