@@ -6,6 +6,7 @@ import pytest
 
 from runlane.kafka import Admin, EmbeddedBroker, KafkaConfig
 from tests.harness import Kafka, new_topic_prefix
+from tests.kafka.reading import PATIENCE_SECONDS
 
 MakeTopic = Callable[..., str]
 
@@ -50,4 +51,4 @@ def real_config(kafka_broker: Kafka) -> KafkaConfig:
 
 @pytest.fixture
 def admin(real_config: KafkaConfig) -> Admin:
-    return Admin(real_config)
+    return Admin(real_config, timeout=PATIENCE_SECONDS)

@@ -19,6 +19,14 @@ def write(config: KafkaConfig, topic: str, values: Sequence[bytes], *, partition
     assert failures == [None] * len(values)
 
 
+def write_at_once(config: KafkaConfig, topic: str, values: Sequence[bytes]) -> None:
+    """Write values as one batch, which a reader has whole or not at all."""
+    with Producer(config, linger_ms=20_000) as producer:
+        for value in values:
+            producer.produce(topic, value, partition=0)
+        assert producer._producer.flush(PATIENCE_SECONDS) == 0
+
+
 def read(consumer: Consumer, count: int) -> list[Message]:
     """Read until `count` messages are there."""
     found: list[Message] = []

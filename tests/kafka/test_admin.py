@@ -105,7 +105,8 @@ def test_a_refused_topic_is_an_error(admin: Admin, topics: Topics) -> None:
 
 
 def test_without_a_broker_all_is_unavailable(topics: Topics) -> None:
-    absent = Admin(KafkaConfig(f"127.0.0.1:{free_ports(1)[0]}"), timeout=0.5)
+    (nobodys,) = free_ports(1)
+    absent = Admin(KafkaConfig(f"127.0.0.1:{nobodys}"), timeout=0.5)
     with pytest.raises(Unavailable):
         absent.partition_counts()
     with pytest.raises(Unavailable):

@@ -9,7 +9,7 @@ from runlane.contract.errors import FatalKafkaError, RunlaneError
 from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, KafkaConfig, Partition
 from tests.harness import Kafka, new_topic_prefix
 from tests.kafka.conftest import MakeTopic
-from tests.kafka.reading import read, read_from, until, write
+from tests.kafka.reading import PATIENCE_SECONDS, read, read_from, until, write, write_at_once
 
 VALUES = [b"%d" % number for number in range(10)]
 
@@ -29,11 +29,15 @@ def test_reading_starts_at_the_assigned_offset(config: KafkaConfig, topic: str) 
     assert [message.value for message in read_from(config, topic, 6, 4)] == VALUES[6:]
 
 
-def test_a_poll_returns_what_is_there_up_to_the_asked_number(config: KafkaConfig, topic: str) -> None:
+def test_a_poll_returns_what_is_there_up_to_the_asked_number(
+    config: KafkaConfig, make_topic: MakeTopic
+) -> None:
+    topic = make_topic()
+    write_at_once(config, topic, VALUES)
     with Consumer(config) as consumer:
         consumer.assign({Partition(topic, 0): 0})
         first = read(consumer, 1)
-        sizes = [len(consumer.poll(3, 5.0).messages) for _ in range(3)]
+        sizes = [len(consumer.poll(3, PATIENCE_SECONDS).messages) for _ in range(3)]
     assert first[0].value == b"0"
     assert sizes == [3, 3, 3]
 
@@ -67,7 +71,7 @@ def test_a_position_below_the_log_is_reported_and_not_reset(
         lost: list[Partition] = []
         until(lambda: bool(lost), lambda: lost.extend(consumer.poll(10, 0.1).lost))
         assert lost == [Partition(topic, 0)]
-        assert consumer.watermarks(Partition(topic, 0), 10) == (7, 10)
+        assert consumer.watermarks(Partition(topic, 0), PATIENCE_SECONDS) == (7, 10)
 
 
 def trim(cluster: Kafka | EmbeddedBroker, topic: str, *, before: int) -> None:
@@ -79,7 +83,7 @@ def trim(cluster: Kafka | EmbeddedBroker, topic: str, *, before: int) -> None:
     # Held by a name: a client that nothing holds ends its own requests.
     admin = cluster.admin()
     for future in admin.delete_records([TopicPartition(topic, 0, before)]).values():
-        assert future.result(timeout=30).low_watermark == before
+        assert future.result(timeout=PATIENCE_SECONDS).low_watermark == before
 
 
 def test_a_seek_drops_what_was_fetched_before(config: KafkaConfig, topic: str) -> None:
@@ -118,11 +122,11 @@ def test_only_what_is_committed_is_committed(config: KafkaConfig, topic: str) ->
     with Consumer(config, group=members) as consumer:
         consumer.assign({partition: 0})
         read(consumer, 10)
-        assert consumer.committed([partition], 10) == {partition: None}
+        assert consumer.committed([partition], PATIENCE_SECONDS) == {partition: None}
         consumer.commit_now({partition: 4})
-        assert consumer.committed([partition], 10) == {partition: 4}
+        assert consumer.committed([partition], PATIENCE_SECONDS) == {partition: 4}
     with Consumer(config, group=members) as consumer:
-        assert consumer.committed([partition], 10) == {partition: 4}
+        assert consumer.committed([partition], PATIENCE_SECONDS) == {partition: 4}
 
 
 def test_a_commit_without_waiting_is_reported(config: KafkaConfig, topic: str) -> None:
@@ -132,12 +136,12 @@ def test_a_commit_without_waiting_is_reported(config: KafkaConfig, topic: str) -
         consumer.commit({partition: 7})
         until(lambda: bool(reports), lambda: consumer.poll(1, 0.05))
         assert reports == [None]
-        assert consumer.committed([partition], 10) == {partition: 7}
+        assert consumer.committed([partition], PATIENCE_SECONDS) == {partition: 7}
 
 
 def test_the_watermarks_of_an_empty_partition(config: KafkaConfig, make_topic: MakeTopic) -> None:
     with Consumer(config) as consumer:
-        assert consumer.watermarks(Partition(make_topic(), 0), 10) == (0, 0)
+        assert consumer.watermarks(Partition(make_topic(), 0), PATIENCE_SECONDS) == (0, 0)
 
 
 def test_two_threads_at_once_are_refused(config: KafkaConfig, topic: str) -> None:

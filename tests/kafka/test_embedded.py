@@ -8,7 +8,7 @@ import pytest
 from runlane.contract.errors import FatalKafkaError, TopicMismatch
 from runlane.contract.topics import EMBEDDED_PARTITIONS, Topics
 from runlane.kafka import Admin, Consumer, EmbeddedBroker, KafkaConfig, Partition
-from tests.kafka.reading import read_from, until, write
+from tests.kafka.reading import PATIENCE_SECONDS, read_from, until, write
 
 
 def test_it_has_the_declared_topics() -> None:
@@ -25,9 +25,11 @@ def test_another_process_reaches_it(embedded: EmbeddedBroker) -> None:
     embedded.create_topic("reached", 1)
     program = (
         "import sys; from runlane.kafka import KafkaConfig, Producer\n"
-        "with Producer(KafkaConfig(sys.argv[1])) as producer: producer.produce('reached', b'hello')"
+        "with Producer(KafkaConfig(sys.argv[1])) as producer:\n"
+        "    producer.produce('reached', b'hello')\n"
+        "    assert producer.drain(60)"
     )
-    subprocess.run([sys.executable, "-c", program, embedded.bootstrap], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program, embedded.bootstrap], check=True, timeout=PATIENCE_SECONDS)
     assert read_from(KafkaConfig(embedded.bootstrap), "reached", 0, 1)[0].value == b"hello"
 
 
@@ -42,7 +44,7 @@ def test_beyond_five_megabytes_a_partition_drops_its_oldest_and_a_reader_is_told
     config, partition = KafkaConfig(embedded.bootstrap), Partition("bounded", 0)
     write(config, "bounded", [bytes(500_000)] * 20)
     with Consumer(config) as consumer:
-        low, high = consumer.watermarks(partition, 10)
+        low, high = consumer.watermarks(partition, PATIENCE_SECONDS)
         assert high == 20
         assert 20 - 12 < low < 20
         consumer.assign({partition: 0})

@@ -31,7 +31,7 @@ class Member:
 
 @pytest.fixture
 def settings() -> GroupSettings:
-    return GroupSettings(new_topic_prefix() + "group", session_timeout_ms=2000, heartbeat_interval_ms=200)
+    return GroupSettings(new_topic_prefix() + "group", session_timeout_ms=5000, heartbeat_interval_ms=200)
 
 
 @pytest.fixture

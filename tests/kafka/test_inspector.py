@@ -9,7 +9,7 @@ from runlane.contract.errors import Unavailable
 from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, Inspector, KafkaConfig, Partition
 from tests.harness import Kafka, new_topic_prefix
 from tests.kafka.conftest import MakeTopic
-from tests.kafka.reading import until, write
+from tests.kafka.reading import PATIENCE_SECONDS, until, write
 from tests.kafka.test_consumer import trim
 
 VALUES = [b"%d" % number for number in range(10)]
@@ -24,7 +24,7 @@ def partition(config: KafkaConfig, make_topic: MakeTopic) -> Partition:
 
 @pytest.fixture
 def inspector(config: KafkaConfig) -> Iterator[Inspector]:
-    with Inspector(config, group=new_topic_prefix() + "group") as made:
+    with Inspector(config, group=new_topic_prefix() + "group", timeout=PATIENCE_SECONDS) as made:
         yield made
 
 

@@ -28,6 +28,7 @@ def test_messages_arrive_in_order_with_key_and_headers(config: KafkaConfig, make
     with Producer(config) as producer:
         for number in range(100):
             producer.produce(topic, b"%d" % number, key=b"k", headers=[("a", b"1"), ("a", b"2")])
+        assert producer.drain(PATIENCE_SECONDS)
     messages = read_from(config, topic, 0, 100)
     assert [message.value for message in messages] == [b"%d" % number for number in range(100)]
     assert [message.offset for message in messages] == list(range(100))
@@ -43,6 +44,7 @@ def test_a_key_goes_to_the_partition_that_the_contract_computes(
     with Producer(config) as producer:
         for key in keys:
             producer.produce(topic, b"", key=key)
+        assert producer.drain(PATIENCE_SECONDS)
     with Consumer(config) as consumer:
         consumer.assign({Partition(topic, number): 0 for number in range(7)})
         found = {message.key: message.partition for message in read(consumer, len(keys))}
@@ -53,6 +55,7 @@ def test_a_value_may_be_absent(config: KafkaConfig, make_topic: MakeTopic) -> No
     topic = make_topic()
     with Producer(config) as producer:
         producer.produce(topic, None, key=b"k")
+        assert producer.drain(PATIENCE_SECONDS)
     (message,) = read_from(config, topic, 0, 1)
     assert message.value is None
     assert list(message.headers) == []

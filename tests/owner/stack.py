@@ -124,9 +124,10 @@ class Worker:
         self._producer = Producer(self.kafka)
         self._consumer = Consumer(self.kafka, group=GroupSettings(f"{self.topics.prefix}worker"))
         topics = (self.topics.outcomes, self.topics.records, self.topics.rejected)
-        self._consumer.assign(
-            {Partition(topic.name, number): 0 for topic in topics for number in range(topic.partitions)}
-        )
+        self._next = {
+            Partition(topic.name, number): 0 for topic in topics for number in range(topic.partitions)
+        }
+        self._consumer.assign(self._next)
 
     def close(self) -> None:
         """Let the connections go."""
@@ -159,6 +160,10 @@ class Worker:
         partition = partition_for(key, self.topics.partitions)
         self._producer.produce(self.topics.commands.name, body, key=key, headers=headers, partition=partition)
 
+    def drain(self) -> None:
+        """Wait until the broker has everything."""
+        assert self._producer.drain(PATIENCE)
+
     def outcome(self, name: str) -> Outcome:
         """Wait for a command's outcome."""
         deadline = time.monotonic() + PATIENCE
@@ -167,9 +172,19 @@ class Worker:
             self.listen(0.1)
         return self._outcomes[name]
 
+    def hear_all(self) -> None:
+        """Take everything that the owner has sent by now."""
+        for place in self._next:
+            end = self._consumer.watermarks(place, PATIENCE)[1]
+            deadline = time.monotonic() + PATIENCE
+            while self._next[place] < end:
+                assert time.monotonic() < deadline, place
+                self.listen(0.1)
+
     def listen(self, seconds: float) -> None:
         """Take what has arrived, waiting for a first message."""
         for message in self._consumer.poll(1_000, seconds).messages:
+            self._next[Partition(message.topic, message.partition)] = message.offset + 1
             self.messages.setdefault(message.topic, []).append(message)
             if message.topic == self.topics.outcomes.name:
                 outcome = decode_outcome(message.value)

@@ -70,7 +70,7 @@ def test_sessions_and_runs_go_through_the_real_parts_and_survive_a_restart(held:
         running = start_owner(kafka, held, "log-1")
         worker.play(agent_session("beta", 2, purge=True))
         running.stop()
-        worker.listen(0.2)
+        worker.hear_all()
         for partition in range(TOPICS.partitions):
             check_chain(held, partition)
             assert max(header.epoch for header in headers(held, partition)) == 2
@@ -184,7 +184,7 @@ def test_a_log_trimmed_under_a_running_owner_is_skipped_and_counted(held: Journa
         running.stop()
         for number in range(20):
             worker.send(run_lane(f"lost-{number}"), commands.start_one_shot(f"lost-{number}"))
-        time.sleep(0.5)
+        worker.drain()
         for partition in range(TOPICS.partitions):
             trimmed.trim(TOPICS.commands.name, partition, 8)
         running = start_owner(kafka, held, "log-1")

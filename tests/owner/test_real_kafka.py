@@ -43,7 +43,9 @@ def held(tmp_path: Path) -> Iterator[Journal]:
 def topics(kafka_broker: Kafka) -> Topics:
     """Topics of this test's own."""
     made = Topics(prefix=new_topic_prefix(), partitions=4)
-    Admin(KafkaConfig(kafka_broker.bootstrap)).create_topics(made.all(), replication_factor=1)
+    Admin(KafkaConfig(kafka_broker.bootstrap), timeout=PATIENCE).create_topics(
+        made.all(), replication_factor=1
+    )
     return made
 
 
@@ -72,8 +74,7 @@ def test_owners_share_the_partitions_and_take_over_from_each_other(
     second = start_owner(kafka, held, "", topics=topics, config=plain())
     for number in range(20):
         worker.play(one_shot(f"run-{number}"))
-    wait_for(lambda: len(opened(second)) == 2, what="two owners share")
-    assert len(opened(first)) == 2
+    wait_for(lambda: len(opened(first)) == len(opened(second)) == 2, what="two owners share")
     first.stop()
     for number in range(10):
         worker.play(one_shot(f"more-{number}"))
@@ -92,8 +93,9 @@ def test_a_topic_deleted_and_made_anew_is_a_stop_until_it_is_adopted(
     running = start_owner(kafka, held, "", topics=topics, config=plain())
     worker.play(agent_session("alpha", 2, purge=False))
     kafka_broker.delete_topic(topics.commands.name)
-    time.sleep(1)
-    Admin(kafka).create_topics([topics.commands], replication_factor=1)
+    admin = Admin(kafka, timeout=PATIENCE)
+    wait_for(lambda: topics.commands.name not in admin.partition_counts(), what="the topic is gone")
+    admin.create_topics([topics.commands], replication_factor=1)
     wait_for(
         lambda: (
             {stop.kind for stop in running.owner.stops().values()} == {StopKind.LOG_REPLACED}
