@@ -25,7 +25,7 @@ from runlane.store.rows import Answer
 from runlane.store.values import instant
 from tests.feed.table import Identity, Payload, events
 from tests.feed.telling import Telling
-from tests.service.commands import Process
+from tests.service.commands import PATIENCE, Process
 from tests.store.world import LOG, World
 
 PARTITIONS = 4
@@ -65,7 +65,7 @@ class Scene:
             for partition, number, records in self._telling.blocks(total, block):
                 waiting = unsent[partition]
                 # A block says only of what has arrived that it was sent.
-                assert producer.drain(60)
+                assert producer.drain(PATIENCE)
                 self._commit(partition, number, records, whole=number - len(waiting) - 1)
                 failed = chance.random() < 0.2
                 if failed or waiting:
@@ -81,7 +81,7 @@ class Scene:
                 producer.poll()
             for partition, waiting in unsent.items():
                 self._produce(producer, partition, [one for block in waiting for one in block])
-            assert producer.drain(60)
+            assert producer.drain(PATIENCE)
 
     def _produce(self, producer: Producer, partition: int, records: Sequence[CommittedRecord]) -> None:
         for record in records:
@@ -117,7 +117,7 @@ class Scene:
         """How many records the group has not let pass."""
         ends = self._ends(self.topics.records.name)
         with Consumer(self.kafka, group=GroupSettings(self.group)) as consumer:
-            passed = consumer.committed(list(ends), 5.0)
+            passed = consumer.committed(list(ends), PATIENCE)
         return sum(end - (passed[place] or 0) for place, end in ends.items())
 
     def read(self, topic: str) -> Iterator[Message]:
@@ -203,7 +203,7 @@ class Scene:
     def _ends(self, topic: str) -> dict[Partition, int]:
         with Consumer(self.kafka) as consumer:
             places = [Partition(topic, number) for number in range(PARTITIONS)]
-            return {place: consumer.watermarks(place, 5.0)[1] for place in places}
+            return {place: consumer.watermarks(place, PATIENCE)[1] for place in places}
 
     def _commit(self, partition: int, number: int, records: Sequence[CommittedRecord], *, whole: int) -> None:
         """Write a block whose header says that the blocks up to ``whole`` were sent; one position each."""

@@ -26,7 +26,7 @@ from tests.stream.records import T0
 
 TOPICS = Topics(partitions=2)
 EMBEDDED = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 def note(text: str, second: int = 0) -> MemoryEvent:
@@ -88,7 +88,7 @@ def sink(
 @asynccontextmanager
 async def client(kafka: KafkaConfig, pool: ClientPool) -> AsyncIterator[RunStore]:
     """A store that reads memory out of the table itself."""
-    options = ClientOptions(timeout=30.0, answer_wait=1.0)
+    options = ClientOptions(timeout=PATIENCE, answer_wait=1.0)
     transport = KafkaTransport(lambda: KafkaTarget(kafka), options=options)
     reader = MemoryTableReader(pool)
     runs = MemoryReader(MemoryLanes(SystemClock().now, host=True))

@@ -24,7 +24,7 @@ from runlane.store.chain import Chains
 from runlane.store.engine import ClientPool
 from runlane.store.memory import MEMORY, MemoryTable, MemoryTableReader, SinkBounds
 from runlane.store.migrate import journal_id
-from tests.memory.stack import TOPICS, broker, client, note, notes, sink, table, wait_for
+from tests.memory.stack import PATIENCE, TOPICS, broker, client, note, notes, sink, table, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +109,7 @@ async def test_a_message_that_came_twice_is_stored_once(
     with Producer(kafka) as producer:
         for _ in range(5):
             producer.produce(TOPICS.memory.name, encode_memory_command(append), key=b"twice", headers=headers)
-        assert producer.drain(10)
+        assert producer.drain(PATIENCE)
     async with client(kafka, held[0]) as store:
         await store.memory.append_events("a", "twice", notes("z"))
         assert await texts(store, "a", "twice") == ["x", "y", "z"]
@@ -157,7 +157,7 @@ async def test_bad_messages_are_refused_and_hold_nobody_up(
             (b"bad", good, 1 - partition),
         ):
             producer.produce(TOPICS.memory.name, value, key=key, partition=at)
-        assert producer.drain(10)
+        assert producer.drain(PATIENCE)
     async with client(kafka, held[0]) as store:
         await store.memory.append_events("a", "bad", notes("fine"))
         await store.memory.append_events("a", "bad2", notes("fine"))
