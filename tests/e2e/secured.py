@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 )
 
 from runlane.kafka import KafkaConfig, Sasl
+from tests.e2e.stack import wait_for
 from tests.harness.kafka import ANSWER_SECONDS, KafkaBroker
 
 ADMIN: Final = ("admin", "admin-secret")
@@ -57,6 +58,7 @@ class SecuredBroker(KafkaBroker):
         entry = _entry(AclBinding, kind, name, operation)
         for future in admin.create_acls([entry]).values():
             future.result(timeout=ANSWER_SECONDS)
+        self._wait_until_known(kind, name, operation, allowed=True)
 
     @contextmanager
     def allowed(self, kind: str, name: str, operation: str) -> Iterator[None]:
@@ -73,6 +75,16 @@ class SecuredBroker(KafkaBroker):
         entry = _entry(AclBindingFilter, kind, name, operation)
         for future in admin.delete_acls([entry]).values():
             assert len(future.result(timeout=ANSWER_SECONDS)) == 1
+        self._wait_until_known(kind, name, operation, allowed=False)
+
+    def _wait_until_known(self, kind: str, name: str, operation: str, *, allowed: bool) -> None:
+        """Wait until the broker has heard of what its controller has answered for already."""
+        admin: Any = self.admin()
+        entry = _entry(AclBindingFilter, kind, name, operation)
+        wait_for(
+            lambda: bool(admin.describe_acls(entry).result(timeout=ANSWER_SECONDS)) is allowed,
+            f"{operation} of {name} is allowed: {allowed}",
+        )
 
 
 def _entry(made: Any, kind: str, name: str, operation: str) -> Any:

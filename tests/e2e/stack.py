@@ -241,7 +241,7 @@ class World:
         self.kafka = KafkaConfig(bootstrap)
         self.topics = topics or Topics(f"t{uuid.uuid4().hex[:12]}.", partitions)
         if log is None:
-            admin, wanted = Admin(self.kafka), self.topics
+            admin, wanted = Admin(self.kafka, timeout=PATIENCE), self.topics
             admin.create_topics(
                 [wanted.commands, wanted.outcomes, wanted.records, wanted.rejected], replication_factor=1
             )
@@ -328,7 +328,7 @@ class World:
         """Return everything that a topic holds, in partition and offset order."""
         found: list[Message] = []
         with Consumer(self.kafka) as consumer:
-            count = Admin(self.kafka).partition_counts()[topic]
+            count = Admin(self.kafka, timeout=PATIENCE).partition_counts()[topic]
             for place in (Partition(topic, number) for number in range(count)):
                 low, end = consumer.watermarks(place, PATIENCE)
                 consumer.assign({place: low})

@@ -15,7 +15,7 @@ from runlane.contract.codec import command_headers, encode_command
 from runlane.contract.commands import AppendRunRecord
 from runlane.kafka import Admin, Consumer, GroupSettings, Partition
 from tests.e2e.operating import Stranger, settings
-from tests.e2e.stack import ClickHouse, World, wait_for
+from tests.e2e.stack import PATIENCE, ClickHouse, World, wait_for
 from tests.e2e.stopping import LANE, adopt, goes_on, past, seen_stopped, tip_offset
 from tests.e2e.workload import note
 from tests.harness.kafka import ANSWER_SECONDS, Kafka, KafkaBroker
@@ -52,8 +52,9 @@ def remake_topic(world: World) -> None:
     kafka = Kafka(world.kafka.bootstrap)
     name = world.topics.commands.name
     kafka.delete_topic(name)
-    wait_for(lambda: name not in Admin(world.kafka).partition_counts(), "the topic is gone")
-    Admin(world.kafka).create_topics([world.topics.commands], replication_factor=1)
+    admin = Admin(world.kafka, timeout=PATIENCE)
+    wait_for(lambda: name not in admin.partition_counts(), "the topic is gone")
+    admin.create_topics([world.topics.commands], replication_factor=1)
 
 
 async def test_a_topic_trimmed_past_the_tip_is_a_stop_and_adopting_journals_what_is_lost(

@@ -15,12 +15,12 @@ import pytest
 from runlane.contract.codec import Codec
 from runlane.contract.signing import Keyring
 from runlane.kafka import GroupSettings
-from runlane.owner.config import OwnerConfig
+from runlane.owner.config import Bounds, OwnerConfig
 from runlane.service.cli import recovery
 from runlane.service.cli.main import run
 from runlane.service.owner_thread import OwnerParts, OwnerThread
 from tests.e2e.operating import settings
-from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, ClickHouse, World, wait_for
+from tests.e2e.stack import FAST, HOST_KEY, OWNER_KEYS, PATIENCE, ClickHouse, World, wait_for
 from tests.e2e.stopping import adopt, goes_on, past, seen_stopped
 from tests.e2e.workload import note
 from tests.harness.kafka import Kafka
@@ -38,9 +38,11 @@ def world(kafka_broker: Kafka, clickhouse: ClickHouse, tmp_path: Path) -> Iterat
         yield made
 
 
-def operate(monkeypatch: pytest.MonkeyPatch, given: dict[str, str], *arguments: str) -> int:
-    """Run a command of `runlane` in this process, with a block's margins in seconds; return its exit code."""
-    monkeypatch.setattr(recovery, "_BOUNDS", HASTY)
+def operate(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, str], *arguments: str, bounds: Bounds = HASTY
+) -> int:
+    """Run a command of `runlane` in this process, with these margins of a block; return its exit code."""
+    monkeypatch.setattr(recovery, "_BOUNDS", bounds)
     with monkeypatch.context() as patch:
         for name, value in given.items():
             patch.setenv(f"RUNLANE_{name}", value)
@@ -54,7 +56,7 @@ async def test_an_acknowledged_block_that_is_gone_is_a_stop_that_repairing_answe
     lost = lose_the_last_block(world)
     parts, given = owner_parts(world), settings(world)
     with OwnerThread(parts) as owner:
-        wait_for(lambda: 0 in owner.owner.stops(), "the owner stops", seconds=60.0)
+        wait_for(lambda: 0 in owner.owner.stops(), "the owner stops")
         stop = owner.owner.stops()[0]
         assert (stop.kind, stop.answer) == ("block_missing", "runlane repair")
         assert owner.progress.faults() == {"partition 0": "block_missing: runlane repair"}
@@ -78,8 +80,12 @@ async def test_a_chain_that_somebody_still_writes_is_not_repaired(
     world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = await past(world)
-    writing = asyncio.create_task(keep_writing(world))
-    code = await asyncio.to_thread(operate, monkeypatch, settings(world), "repair", "--partition", "0")
+    begun = asyncio.Event()
+    writing = asyncio.create_task(keep_writing(world, begun))
+    async with asyncio.timeout(PATIENCE):
+        await begun.wait()
+    repairing = ("repair", "--partition", "0")
+    code = await asyncio.to_thread(operate, monkeypatch, settings(world), *repairing, bounds=FAST)
     writing.cancel()
     with suppress(asyncio.CancelledError):
         await writing
@@ -90,12 +96,13 @@ async def test_a_chain_that_somebody_still_writes_is_not_repaired(
     assert world.pool.query("SELECT max(generation) FROM journal") == [(0,)]
 
 
-async def keep_writing(world: World) -> None:
+async def keep_writing(world: World, begun: asyncio.Event) -> None:
     """Let an owner write block after block, until cancelled."""
     world.owner()
     async with world.client() as store:
         for number in itertools.count():
             await store.append_run_record(note("run", f"more-{number}", session_id="s"))
+            begun.set()
             await asyncio.sleep(0.1)
 
 
