@@ -6,9 +6,12 @@ import argparse
 import signal
 import sys
 import threading
+from typing import Final
 
 from runlane.store.endpoint.server import Endpoint, EndpointConfig
 from runlane.store.engine import connection_string
+
+_LOOK_SECONDS: Final = 1.0
 
 
 def main() -> int:
@@ -26,7 +29,9 @@ def main() -> int:
         signal.signal(number, lambda _number, _frame: ended.set())
     with Endpoint(connection_string(options.path), config) as endpoint:
         print(endpoint.url, flush=True)  # noqa: T201  # the caller reads the port from it
-        ended.wait()
+        # A signal that a thread of the engine took is heard when this one looks.
+        while not ended.wait(_LOOK_SECONDS):
+            pass
     return 0
 
 
