@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.page.real import Real
 from tests.page.server import Server
 from tests.page.world import World
 
 CHROMIUM = shutil.which("chromium")
+PATIENCE_MS = 60_000
+expect.set_options(PATIENCE_MS)
 WATCH_POLICY = """
 addEventListener('securitypolicyviolation', (e) =>
   (window.breaches ??= []).push(`${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));
@@ -54,7 +56,9 @@ def browser() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        # A scroll is over at once, not some frames later.
+        flags = ["--no-sandbox", "--disable-smooth-scrolling"]
+        running = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         yield running
         running.close()
 
@@ -85,7 +89,7 @@ def tabs(browser: Browser, url: str, entrance: Callable[[], str] | None = None) 
 
     def new(path: str = "", **options: Any) -> Tab:
         context = browser.new_context(**({"viewport": {"width": 1440, "height": 900}} | options))
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE_MS)
         context.add_init_script(WATCH_POLICY)
         page = context.new_page()
         tab = Tab(page, url)

@@ -122,7 +122,7 @@ class Real:
             producer.produce(
                 Topics().activity.name, message.body, key=message.key, headers=list(message.headers)
             )
-            assert producer.drain(10)
+            assert producer.drain(60)
 
     def serve(self, page: Page, *, policy: bool) -> ApiServer:
         """Another gateway over the same journal, open to this machine, with another page."""

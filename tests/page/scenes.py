@@ -8,6 +8,9 @@ from typing import Any
 from tests.page.script import Script, says, text, tool_use
 from tests.page.world import Run, World, now
 
+CHILDREN = "+ 23,516 in children"
+"""What the incident's page says of tokens once it has read both child runs."""
+
 
 def incident(world: World, ago: float = 262) -> Run:
     """A running incident triage: five turns, a failed call, a finished child and one that waits."""
@@ -272,14 +275,14 @@ def long_run(world: World, records: int = 10_000, *, finished: bool = True, id_:
 
 
 def activity(world: World) -> None:
-    """Ten windows of a minute for three agents."""
+    """Windows of a minute for three agents: of the last eight, so that none is too old a minute later."""
     start = now().replace(second=0, microsecond=0)
     for i, agent in enumerate(AGENTS[:3]):
-        for minute in range(10):
+        for minute in range(8):
             world.activity.append(
                 {
                     "agent_id": agent,
-                    "window_start": (start - timedelta(minutes=9 - minute)).isoformat(),
+                    "window_start": (start - timedelta(minutes=7 - minute)).isoformat(),
                     "starts": 3 + (minute * (i + 2)) % 7,
                     "completions": 2 + minute % 3,
                     "failures": int(minute % 4 == i),

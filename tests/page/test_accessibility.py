@@ -19,7 +19,7 @@ from tests.page.world import World
 
 def settle(page: Any) -> None:
     """Wait until the page is connected."""
-    expect(page.locator(".conn")).to_have_text(re.compile("Live|Ended"), timeout=30_000)
+    expect(page.locator(".conn")).to_have_text(re.compile("Live|Ended"))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -29,6 +29,7 @@ def test_the_runs_list_with_agents_and_newer_runs(world: World, open_tab: OpenTa
     scenes.activity(world)
     page = open_tab("/", color_scheme=scheme).page
     settle(page)
+    expect(page.locator("#said")).to_contain_text("shown")
     page.keyboard.press("j")
     world.run("run_newer", "newer")
     expect(page.locator(".newer")).to_be_visible()
@@ -50,14 +51,21 @@ def test_the_conversation(world: World, open_tab: OpenTab, scheme: str) -> None:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize(
-    "path", ["/?session=inc-2291", "/?q=nothing", "/runs/run_unknown", "/runs/run_01KP7QW6RCJ5HD"]
+    ("path", "shown"),
+    [
+        ("/?session=inc-2291", ".runrow"),
+        ("/?q=no+such+thing", ".empty:has-text('Nothing matches')"),
+        ("/runs/run_unknown", ".empty:has-text('There is no such run')"),
+        ("/runs/run_01KP7QW6RCJ5HD", ".row"),
+    ],
 )
 def test_tables_empty_states_and_a_narrow_screen(
-    world: World, open_tab: OpenTab, scheme: str, path: str
+    world: World, open_tab: OpenTab, scheme: str, path: str, shown: str
 ) -> None:
     scenes.incident(world)
     scenes.activity(world)
     page = open_tab(path, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
+    expect(page.locator(shown).first).to_be_visible()
     page.wait_for_timeout(600)
     assert violations(page) == []
 

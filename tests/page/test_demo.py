@@ -25,13 +25,13 @@ def test_the_link_shows_a_run_while_it_goes_on(tmp_path: Path, browser: Browser)
             page = new(f"{place.path}?{place.query}").page
             expect(page.locator(".conn")).to_have_text("Live")
             run = page.locator(".runrow", has_text="researcher").first
-            expect(run).to_be_visible(timeout=30_000)
+            expect(run).to_be_visible()
             run.get_by_role("link", name="researcher").click()
             expect(page.locator(".lbl", has_text="Run started")).to_be_visible()
-            expect(page.locator(".row.tool", has_text="search")).to_be_visible(timeout=30_000)
-            expect(page.locator(".row.child", has_text="summariser")).to_be_visible(timeout=30_000)
+            expect(page.locator(".row.tool", has_text="search")).to_be_visible()
+            expect(page.locator(".row.child", has_text="summariser")).to_be_visible()
             page.reload()
             expect(page.locator(".lbl", has_text="Run started")).to_be_visible()
             page.keyboard.press("Escape")
             # The feed starts beside the stack and counts what was committed before.
-            expect(page.locator(".agents tr", has_text="researcher")).to_be_visible(timeout=60_000)
+            expect(page.locator(".agents tr", has_text="researcher")).to_be_visible()

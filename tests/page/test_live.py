@@ -108,9 +108,10 @@ def test_catching_up_counts_down_to_live(world: World, run: Run, server: Server,
     server.stop()
     expect(page.locator(".conn")).to_have_text(re.compile("Reconnecting"))
     work(run, 30)
-    world.lag = 0.05
+    world.lag = 1.0
     server.start()
     expect(page.locator(".conn")).to_have_text(re.compile(r"Catching up, \d+ left"))
+    world.lag = 0.0
     expect(page.locator(".conn")).to_have_text("Live")
     assert records(page) == run.records
 
@@ -153,7 +154,6 @@ def test_scrolling_up_pauses_and_only_a_count_grows(run: Run, open_tab: OpenTab)
     page.locator(".rows").hover()
     page.mouse.wheel(0, -600)
     expect(follow).to_have_text("Paused")
-    page.wait_for_timeout(200)
     top, before = page.eval_on_selector(".rows", "e => e.scrollTop"), labels(page)
     work(run, 5)
     expect(follow).to_have_text("Paused, 10 new")
@@ -168,6 +168,7 @@ def test_selection_open_rows_and_window_stay_while_records_come(world: World, op
     root = scenes.incident(world)
     page = open_tab(f"/runs/{root.id}").page
     expect(page.locator(".conn")).to_have_text("Live")
+    expect(page.locator(".facts")).to_contain_text(scenes.CHILDREN)
     page.keyboard.press("g")
     page.keyboard.press("x")
     page.keyboard.press("+")

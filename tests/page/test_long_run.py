@@ -21,7 +21,7 @@ def page(world: World, open_tab: OpenTab) -> Any:
     """The long run, read to its end."""
     scenes.long_run(world)
     page = open_tab("/runs/run_long").page
-    expect(page.locator(".conn")).to_have_text(re.compile("Ended"), timeout=30_000)
+    expect(page.locator(".conn")).to_have_text(re.compile("Ended"))
     return page
 
 
@@ -34,7 +34,7 @@ def test_old_turns_start_closed_and_keep_their_bars(page: Any) -> None:
 
 def test_a_link_leads_to_a_record_deep_inside(page: Any, open_tab: OpenTab) -> None:
     other = open_tab("/runs/run_long?record=7777").page
-    expect(other.locator(".row[aria-selected=true]")).to_be_in_viewport(timeout=20_000)
+    expect(other.locator(".row[aria-selected=true]")).to_be_in_viewport()
     expect(other.locator(".insp")).to_contain_text("7,777")
 
 

@@ -59,7 +59,7 @@ def told(real: Real) -> Real:
 
 def settle(page: Any) -> None:
     """Wait until the page is connected and has all there is."""
-    expect(page.locator(".conn")).to_have_text(re.compile("Live|Ended"), timeout=30_000)
+    expect(page.locator(".conn")).to_have_text(re.compile("Live|Ended"))
 
 
 async def work(store: RunStore, run_id: str, begun: threading.Event, enough: threading.Event) -> None:
@@ -78,7 +78,7 @@ def test_cuts_in_the_middle_of_a_live_run_lose_and_double_nothing(real: Real, op
     enough = threading.Event()
     begun = threading.Event()
     working = real.begin(work(real.store, "run_cut", begun, enough))
-    assert begun.wait(20)
+    assert begun.wait(60)
     page = open_real("/runs/run_cut").page
     badge = page.locator(".conn")
     expect(badge).to_have_text("Live")
@@ -87,9 +87,9 @@ def test_cuts_in_the_middle_of_a_live_run_lose_and_double_nothing(real: Real, op
         cut()
         expect(badge).to_have_text(re.compile("Reconnecting, try"))
         mend()
-        expect(badge).to_have_text("Live", timeout=20_000)
+        expect(badge).to_have_text("Live")
     enough.set()
-    working.result(30)
+    working.result(60)
     expect(badge).to_have_text(re.compile("Ended"))
 
     stored = real.records("run_cut")

@@ -22,7 +22,7 @@ from runlane.contract.delta import Delta
 from runlane.contract.http_models import path_segment
 from runlane.gateway.page import STATIC
 from runlane.gateway.page import Page as Files
-from tests.page.conftest import WATCH_POLICY, OpenTab
+from tests.page.conftest import PATIENCE_MS, WATCH_POLICY, OpenTab
 from tests.page.hostile import PAYLOADS, Fields, hostile_run
 from tests.page.real import Real
 from tests.page.telling import tell
@@ -170,4 +170,4 @@ def test_the_same_page_without_a_policy_runs_the_payloads(
     """The control: the tests above count no hits because of the escaping, not for want of payloads."""
     with real.serve(unsafe, policy=False) as server, visit(browser) as page:
         page.goto(server.url + texts)
-        page.wait_for_function("window.hits > 0", timeout=10_000)
+        page.wait_for_function("window.hits > 0", timeout=PATIENCE_MS)
