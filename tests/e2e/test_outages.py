@@ -27,11 +27,11 @@ from tests.e2e.stack import FAST, ClickHouse, World, wait_for
 from tests.e2e.workload import Ledger, note, one_shot, start_of
 from tests.harness.kafka import Kafka, KafkaBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.guarantee("G1"), pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.guarantee("G1"), pytest.mark.timeout(600)]
 
 PARTITIONS = 2
 OUTAGE_SECONDS = 30.0
-SECONDS = 90.0
+SECONDS = 180.0
 WORKERS = 20
 FLOODED = "flooded"
 FLOOD = 2_500
@@ -148,5 +148,21 @@ def test_the_broker_is_restarted_and_killed(
         peak = owner.ask("peak_rss")
         owner.stop()
         assert peak <= CAPS + ALLOWANCE
+        check_acknowledged(world, ledger)
+        check_world(world)
+
+
+def test_an_owner_that_is_stopped_while_the_broker_is_away_ends(
+    own_kafka_broker: KafkaBroker, clickhouse: ClickHouse, tmp_path: Path
+) -> None:
+    with World(own_kafka_broker.bootstrap, clickhouse, tmp_path, partitions=PARTITIONS) as world:
+        owner = world.owner(bounds=SMALL)
+        with load(world) as ledger:
+            goes_on(ledger, "the clients are at work")
+            own_kafka_broker.kill()
+            owner.stop()
+            own_kafka_broker.start()
+            world.owner(bounds=SMALL)
+            goes_on(ledger, "another owner goes on")
         check_acknowledged(world, ledger)
         check_world(world)

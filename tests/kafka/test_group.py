@@ -1,10 +1,12 @@
 """Members of a group share partitions; each starts paused and knows what it gains and loses."""
 
+import threading
 from dataclasses import dataclass, field
 
 import pytest
 
-from runlane.kafka import Consumer, GroupSettings, KafkaConfig, Partition
+from runlane.kafka import Consumer, EmbeddedBroker, GroupSettings, KafkaConfig, Partition
+from runlane.kafka import consumer as consumer_module
 from tests.harness import new_topic_prefix
 from tests.kafka.conftest import MakeTopic
 from tests.kafka.reading import read, until, write
@@ -73,3 +75,17 @@ def test_two_members_share_and_the_one_that_stays_gets_all(
             staying.commit_now(dict.fromkeys(first.held, 0))
         until(lambda: len(first.held) == PARTITIONS, lambda: staying.poll(10, 0.05))
     assert first.lost == set()
+
+
+def test_a_member_whose_brokers_are_gone_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer_module, "_LEAVE_SECONDS", 0.05)
+    with EmbeddedBroker({"t": 1}) as broker:
+        consumer = Consumer(KafkaConfig(broker.bootstrap), group=GroupSettings("g"))
+        member = Member(consumer)
+        member.join("t")
+        until(lambda: member.held == {Partition("t", 0)}, lambda: consumer.poll(1, 0.05))
+    for _ in range(3):
+        consumer.commit({Partition("t", 0): 0})
+        consumer.poll(1, 0.05)
+    consumer.close()
+    assert "runlane-leaving" in {thread.name for thread in threading.enumerate()}

@@ -86,6 +86,7 @@ def test_a_client_that_finds_no_broker_where_a_new_one_does_is_lost(
 ) -> None:
     lifeline = Stranding(KafkaConfig(broker.bootstrap), Brokers(answer, answer).list_topics)
     assert isinstance(lifeline.found(), FatalKafkaError)
+    assert lifeline.lost
 
 
 def test_a_call_of_a_lost_client_says_so(broker: EmbeddedBroker) -> None:
@@ -104,6 +105,16 @@ def test_a_lost_reader_ends_in_its_poll_and_in_its_calls(broker: EmbeddedBroker)
             consumer.watermarks(Partition("t", 0), 0.2)
         consumer._consumer.close()
         consumer._consumer = inner
+
+
+def test_a_lost_reader_lets_go_without_waiting_for_its_group(broker: EmbeddedBroker) -> None:
+    calls: list[str] = []
+    consumer = Consumer(KafkaConfig(broker.bootstrap))
+    inner, consumer._consumer = consumer._consumer, SimpleNamespace(close=lambda: calls.append("close"))
+    consumer._stranding.lost = True
+    consumer.close()
+    assert calls == []
+    inner.close()
 
 
 def test_a_lost_producer_gives_up_what_it_holds(broker: EmbeddedBroker) -> None:

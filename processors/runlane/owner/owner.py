@@ -10,6 +10,7 @@ from random import SystemRandom
 
 from runlane.contract.codec import Codec
 from runlane.contract.decide import decide
+from runlane.contract.errors import FatalKafkaError
 from runlane.owner.chain import Phase
 from runlane.owner.config import OwnerConfig
 from runlane.owner.core import Core
@@ -60,37 +61,51 @@ class Owner:
     """
 
     def __init__(self, config: OwnerConfig, ports: Ports, *, codec: Codec | None = None) -> None:
-        def core(loop: Loop) -> Core:
-            return Core(
-                config,
-                clock=ports.clock,
-                ids=ports.ids,
-                io=loop,
-                codec=codec or Codec(),
-                decide=decide,
-            )
-
-        self._loop = Loop(
-            ports,
-            inserts=config.bounds.inserts_in_flight,
-            revoke_seconds=config.bounds.revoke_seconds,
-            core=core,
-        )
+        self._config = config
+        self._ports = ports
+        self._codec = codec or Codec()
+        self._stopping = False
+        self._loop = self._new_loop()
 
     def run(self) -> None:
         """Own until ``stop``.
 
-        Raises ``FatalKafkaError``, or what else cannot be gone on from: end the process then.
+        After a failure of Kafka's client for good everything starts anew with another one, as a new process
+        would: counts and caches too. Raises ``FatalKafkaError`` where that does not help, or what else cannot
+        be gone on from: end the process then.
         """
-        self._loop.run()
+        while True:
+            try:
+                self._loop.run()
+            except FatalKafkaError as failure:
+                self._ports.log.renew(failure)
+                self._loop = self._new_loop()
+                if self._stopping:
+                    return
+            else:
+                return
 
     def stop(self) -> None:
         """Settle and send what is in flight, let everything go, end ``run``; any thread."""
+        self._stopping = True
         self._loop.stop()
+
+    def _new_loop(self) -> Loop:
+        bounds = self._config.bounds
+        return Loop(
+            self._ports,
+            inserts=bounds.inserts_in_flight,
+            revoke_seconds=bounds.revoke_seconds,
+            core=self._new_core,
+        )
+
+    def _new_core(self, loop: Loop) -> Core:
+        clock, ids = self._ports.clock, self._ports.ids
+        return Core(self._config, clock=clock, ids=ids, io=loop, codec=self._codec, decide=decide)
 
     @property
     def stats(self) -> Stats:
-        """Counts since the start, for metrics; read from any thread."""
+        """Counts since the start, or the last new start, for metrics; read from any thread."""
         return self._loop.core.stats
 
     @property

@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from runlane.contract.codec import Headers
 from runlane.contract.decide import LaneState
+from runlane.contract.errors import FatalKafkaError
 from runlane.contract.state import KeyEntry
 from runlane.kafka import Delivery, Polled
 from runlane.store.block import SealedBlock
@@ -130,6 +131,13 @@ class LogPort(Protocol):
         """Queue a message; False when the queue is full.
 
         ``delivered`` hears once, in any one thread, None if it arrived, else why it may not have.
+        """
+        ...
+
+    def renew(self, failure: FatalKafkaError) -> None:
+        """Make the log's clients anew because one failed for good, then wait for ``begin``.
+
+        Called when nothing is polled or sent. Raises ``failure`` where new clients would not help.
         """
         ...
 

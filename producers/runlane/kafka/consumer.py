@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Final, ParamSpec, Self, TypeVar
@@ -38,6 +39,7 @@ _MISSING: Final = frozenset(
 )
 _REFUSED_SECONDS: Final = 10.0
 """How long brokers refuse our user before it is no passing trouble, such as one of them just starting."""
+_LEAVE_SECONDS: Final = 10.0
 _STAMPLESS: Final = 10_000
 """How many messages from the end are looked at where nothing was stamped later, or the broker cannot tell."""
 
@@ -225,8 +227,12 @@ class Consumer:
         return low, high
 
     def close(self) -> None:
-        """Leave the group, without committing anything."""
-        self._do("closing", self._consumer.close)
+        """Leave the group, without committing anything, unless its brokers are silent for 10 seconds."""
+        if not self._stranding.lost:
+            # The library waits for the answers to its commits, however long no broker gives one.
+            leaving = threading.Thread(target=self._leave, name="runlane-leaving", daemon=True)
+            leaving.start()
+            leaving.join(_LEAVE_SECONDS)
         self._on_assign = self._on_revoke = self._on_lost = _unheard
 
     def __enter__(self) -> Self:
@@ -236,6 +242,10 @@ class Consumer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _leave(self) -> None:
+        with suppress(RunlaneError):
+            self._do("closing", self._consumer.close)
 
     def _do(self, doing: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         # The library may crash when two threads are inside one consumer; callbacks come back in the same one.

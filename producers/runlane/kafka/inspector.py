@@ -54,8 +54,9 @@ class Inspector:
             self._consumer.commit_now({partition: offset})
 
     def close(self) -> None:
-        """Let go of the connection."""
-        self._consumer.close()
+        """Let go of the connection, once nobody uses it."""
+        with self._lock:
+            self._consumer.close()
 
     def __enter__(self) -> Self:
         return self

@@ -32,7 +32,7 @@ Ask = Callable[..., Any]
 
 
 class Stranding:
-    """Looks after one client, in the thread that uses it.
+    """Looks after one client, in the thread that uses it; ``lost`` once that client can never go on.
 
     A client that has heard nothing for a while asks its brokers something. That takes milliseconds, 3 seconds
     in an outage, and 6 where it turns out that the client is lost.
@@ -41,6 +41,7 @@ class Stranding:
     def __init__(self, config: KafkaConfig, ask: Ask) -> None:
         self._config = config
         self._ask = ask
+        self.lost = False
         self.answered()
 
     def answered(self) -> None:
@@ -51,8 +52,9 @@ class Stranding:
         """Return why the client can never go on, or None; asks when that is due."""
         if time.monotonic() < self._look_at:
             return None
-        lost = not _answers(self._ask, _ASK_SECONDS) and self._others_answer()
-        if lost and not _answers(self._ask, _LAST_SECONDS):
+        silent = not _answers(self._ask, _ASK_SECONDS) and self._others_answer()
+        if silent and not _answers(self._ask, _LAST_SECONDS):
+            self.lost = True
             return FatalKafkaError("the client has lost every broker, and a new one finds them")
         self.answered()
         return None

@@ -30,7 +30,7 @@
     * CorruptRun ................. the stored records of a run contradict it; ``code`` names how
     * InvalidResult .............. a store's answer breaks the contract
     * UndecodableMessage ......... the bytes are no message of ours; ``code`` names the reason
-  * FatalKafkaError .............. the Kafka client can't go on: the process must end
+  * FatalKafkaError .............. the Kafka client can't go on: only a new one can
   * TopicMismatch ................ a topic is missing or not as declared: an operator must act
   * SchemaDrift .................. the database's tables are not the ones of this release
   * UnsafeEngine ................. the database does not keep what the journal rests on
@@ -284,7 +284,7 @@ class UndecodableMessage(ContractError):
 
 
 class FatalKafkaError(RunlaneError):
-    """The Kafka client cannot go on (fenced, delivery order lost): end the process and start anew."""
+    """The Kafka client cannot go on (fenced, delivery order lost, every broker lost): only a new one can."""
 
     code = "kafka_fatal"
 

@@ -5,16 +5,20 @@ A consumer that one thread polls, a producer, and an inspector for whoever check
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from runlane.contract.errors import TopicMismatch, Unavailable
+from runlane.contract.errors import FatalKafkaError, TopicMismatch, Unavailable
 from runlane.kafka import Admin, Consumer, GroupSettings, Inspector, KafkaConfig, Partition, Polled, Producer
 from runlane.store.block import LogId, message_digest
 from runlane.store.stops import LogFacts, LogShape
 
 _LINGER_MS: Final = 1.0
+_SHORTEST_LIFE_SECONDS: Final = 10.0
+_LOG: Final = logging.getLogger(__name__)
 
 
 class TopicLog:
@@ -36,10 +40,28 @@ class TopicLog:
         self._topic = topic
         self._outcomes = outcomes
         self._log = log
-        self._admin = Admin(config)
-        self._inspector = Inspector(config, group=group.group)
-        self._consumer = Consumer(config, group=group)
-        self._producer = Producer(config, background=True, linger_ms=_LINGER_MS)
+        self._config = config
+        self._group = group
+        self._connect()
+
+    def _connect(self) -> None:
+        self._admin = Admin(self._config)
+        self._inspector = Inspector(self._config, group=self._group.group)
+        self._consumer = Consumer(self._config, group=self._group)
+        self._producer = Producer(self._config, background=True, linger_ms=_LINGER_MS)
+        self._connected_at = time.monotonic()
+
+    def renew(self, failure: FatalKafkaError) -> None:
+        """Make every client anew because one failed for good; nobody may poll or send meanwhile.
+
+        Then everything starts with ``begin``. Raises ``failure`` where the clients lasted only for seconds:
+        others would not last either.
+        """
+        if time.monotonic() - self._connected_at < _SHORTEST_LIFE_SECONDS:
+            raise failure
+        _LOG.warning("every Kafka client of this role is made anew: %s", failure.message)
+        self.close()
+        self._connect()
 
     @property
     def read_errors(self) -> Mapping[str, int]:

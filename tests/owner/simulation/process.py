@@ -328,4 +328,4 @@ class SimLog:
     def unused(self, *_: object) -> Any:
         raise NotImplementedError
 
-    begin = poll = start = pause = resume = commit = send = unused
+    begin = poll = start = pause = resume = commit = send = renew = unused

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from runlane.contract.codec import Headers
+from runlane.contract.errors import FatalKafkaError
 from runlane.kafka import Polled
 from runlane.store.block import Block
 from runlane.store.chain import ChainEnd, ChainTip
@@ -48,6 +49,13 @@ class MemoryLogPort(Protocol):
 
     def answer(self, reply_partition: int, value: bytes, headers: Headers) -> None:
         """Send an outcome, without waiting: whoever does not get it asks again."""
+        ...
+
+    def renew(self, failure: FatalKafkaError) -> None:
+        """Make the log's clients anew because one failed for good, then wait for ``begin``.
+
+        Raises ``failure`` where new clients would not help.
+        """
         ...
 
     def shape(self) -> LogShape:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from runlane.contract.codec import Codec
-from runlane.contract.errors import JournalFault, TemporaryError, TopicMismatch
+from runlane.contract.errors import FatalKafkaError, JournalFault, TemporaryError, TopicMismatch
 from runlane.kafka import Message, Polled
 from runlane.store.chain import ChainEnd
 from runlane.store.memory.chain import ChainLost, ChainStopped, MemoryChain, SinkBounds
@@ -47,7 +47,7 @@ class MemorySink:
     """Stores what products remember: ``MemorySink(ports).run()``; ``stop()`` from any thread ends it.
 
     ``adopts`` are the contradictions between log and chain that it accepts by itself. ``run`` raises
-    ``FatalKafkaError`` and ``KafkaNotPermitted``.
+    ``KafkaNotPermitted``, and ``FatalKafkaError`` where new clients do not help.
     """
 
     def __init__(
@@ -91,7 +91,15 @@ class MemorySink:
         self._ended.set()
 
     def run(self) -> None:
-        """Store until ``stop``."""
+        """Store until ``stop``; a Kafka client that failed for good is made anew."""
+        while not self._ended.is_set():
+            try:
+                self._store()
+            except FatalKafkaError as failure:
+                self._held.clear()
+                self._ports.log.renew(failure)
+
+    def _store(self) -> None:
         log = self._ports.log
         log.begin(self._assigned, self._revoked)
         while not self._ended.is_set():
