@@ -38,6 +38,16 @@ def test_a_link_leads_to_a_record_deep_inside(page: Any, open_tab: OpenTab) -> N
     expect(other.locator(".insp")).to_contain_text("7,777")
 
 
+def test_a_link_leads_to_a_record_that_needs_more_room_than_there_was(
+    world: World, open_tab: OpenTab
+) -> None:
+    # Its turn, the last but one, is closed until the link opens it: before, the rows end above the record.
+    scenes.long_run(world, 2_003, id_="run_linked")
+    page = open_tab("/runs/run_linked?record=2000").page
+    expect(page.locator(".insp")).to_contain_text("2,000")
+    expect(page.locator(".row[aria-selected=true]")).to_be_in_viewport()
+
+
 def test_the_conversation_holds_a_window_of_messages(world: World, open_tab: OpenTab) -> None:
     run = world.run("run_chatty", "talker", session=world.session("chat"))
     script = Script(run)

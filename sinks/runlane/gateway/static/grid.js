@@ -67,8 +67,7 @@ export class Grid {
   update(scrolled = false) {
     this.frame = 0;
     const { rows, seen } = this.options;
-    this.total = rows().length;
-    this.space.style.height = `${this.total * this.tall}px`;
+    this.#makeRoom();
     if (!this.options.role) this.scroller.setAttribute("aria-rowcount", String(this.total));
     const bottom = this.first + Math.ceil(this.view / this.tall) + 1;
     const first = Math.max(0, this.first - OVERSCAN);
@@ -94,6 +93,11 @@ export class Grid {
     seen?.(Math.min(this.total, bottom));
   }
 
+  #makeRoom() {
+    this.total = this.options.rows().length;
+    this.space.style.height = `${this.total * this.tall}px`;
+  }
+
   /** @param {HTMLElement} slot @param {number} index @param {T} row */
   #draw(slot, index, row) {
     slot.setAttribute("role", this.options.role ?? "row");
@@ -107,6 +111,8 @@ export class Grid {
 
   /** Scroll no more than needed to show a row, or to its middle. @param {number} index @param {boolean} [center] */
   show(index, center = false) {
+    // A scroll ends where the room does, and rows that were opened just now have none yet.
+    this.#makeRoom();
     const top = index * this.tall;
     const { scroller, view, tall } = this;
     if (center) scroller.scrollTop = top - view / 2;
