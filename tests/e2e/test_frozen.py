@@ -20,6 +20,7 @@ from runlane.contract.ids import run_lane
 from runlane.kafka import Producer
 from runlane.store.block import BlockHeader
 from runlane.store.chain import ChainReader
+from runlane.store.migrate import DEFAULT_WINDOW, migrate
 from tests.e2e.checks import check_acknowledged, check_world
 from tests.e2e.gates import Action, Rule, Sight, When
 from tests.e2e.stack import FAST, PATIENCE, ClickHouse, OwnerProcess, World, wait_for
@@ -119,6 +120,8 @@ def test_an_owner_that_wakes_when_its_token_is_forgotten_and_its_block_is_late(
     assert end_of_chain(world).number > before.number + WINDOW + 1, "the window has forgotten"
     late = BRIEF.not_after + BRIEF.max_execution
     wait_for(lambda: time.monotonic() > halted_at + late, "the halted block is late")
+    # What is forgotten stays so. From now on either may stand still while the other writes many blocks.
+    migrate(world.pool, window=DEFAULT_WINDOW)
     wake(frozen)
     # Each takes the chain from the other from now on, and the clients get what they want all the same.
     with clients(world.client, prefix="later-") as later:
