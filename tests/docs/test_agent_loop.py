@@ -18,7 +18,7 @@ from tests.service.commands import PATIENCE, Process, environment, runlane_json
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "agent_loop.py"
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 
 class Trip:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.service.commands import Process, runlane
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:0", "[::]:0"])

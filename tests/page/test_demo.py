@@ -6,13 +6,10 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.page.conftest import tabs
 from tests.service.commands import Process
-
-pytestmark = pytest.mark.timeout(200)
 
 
 def test_the_link_shows_a_run_while_it_goes_on(tmp_path: Path, browser: Browser) -> None:

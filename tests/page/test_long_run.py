@@ -48,6 +48,18 @@ def test_a_link_leads_to_a_record_that_needs_more_room_than_there_was(
     expect(page.locator(".row[aria-selected=true]")).to_be_in_viewport()
 
 
+def test_a_link_leads_to_one_of_many_calls_in_a_turn_that_was_closed(world: World, open_tab: OpenTab) -> None:
+    run = world.run("run_grouped", "worker", session=world.session("grouped"))
+    script = Script(run)
+    for n in range(400):
+        script.turn = f"t{n // 4}"
+        script.call(n, n + 0.5, "docs.fetch", f"page {n}")
+    page = open_tab("/runs/run_grouped?record=24").page
+    expect(page.locator(".row[aria-selected=true]")).to_contain_text("page 11")
+    expect(page.locator(".row[aria-selected=true]")).to_be_in_viewport()
+    expect(page.locator(".insp")).to_contain_text("page 11")
+
+
 def test_the_conversation_holds_a_window_of_messages(world: World, open_tab: OpenTab) -> None:
     run = world.run("run_chatty", "talker", session=world.session("chat"))
     script = Script(run)

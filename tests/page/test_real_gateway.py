@@ -25,7 +25,6 @@ from tests.page.real import Real
 from tests.page.telling import tell
 from tests.page.world import World
 
-pytestmark = pytest.mark.timeout(200)
 MOST_ROWS = 120
 COLLECT_ROWS = """
 async () => {

@@ -28,7 +28,6 @@ from tests.page.real import Real
 from tests.page.telling import tell
 from tests.page.world import Run, World
 
-pytestmark = pytest.mark.timeout(200)
 COUNT_HITS = "window.hit = () => { window.hits = (window.hits ?? 0) + 1 };"
 
 

@@ -23,6 +23,7 @@ Delivery = Callable[[RunlaneError | None], None]
 
 ANY_PARTITION: Final = -1
 _SLICE_SECONDS: Final = 0.05
+_REPORT_SECONDS: Final = 5.0
 
 
 class Producer:
@@ -143,7 +144,7 @@ class Producer:
         if self._thread is not None:
             self._thread.join()
         self._producer.purge()
-        self.drain(1.0)
+        self.drain(_REPORT_SECONDS)
 
     def __enter__(self) -> Self:
         return self

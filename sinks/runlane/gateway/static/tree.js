@@ -285,9 +285,12 @@ export class Rows {
 
   /** Open what a node is inside of; its place. @param {TreeNode} node */
   reveal(node) {
-    const around = [...this.groups.values()].filter((group) => group.kids.includes(node));
+    const around = [];
     for (let up = node.parent; up; up = up.parent) around.push(up);
     this.toggle(around, true);
+    // Its group is made only now, where what it is inside of was never open.
+    this.current();
+    this.toggle([...this.groups.values()].filter((group) => group.kids.includes(node)), true);
     return this.current().findIndex((row) => row.node === node);
   }
 
