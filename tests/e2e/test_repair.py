@@ -82,8 +82,9 @@ async def test_a_chain_that_somebody_still_writes_is_not_repaired(
     before = await past(world)
     begun = asyncio.Event()
     writing = asyncio.create_task(keep_writing(world, begun))
-    async with asyncio.timeout(PATIENCE):
-        await begun.wait()
+    waiting = asyncio.create_task(begun.wait())
+    await asyncio.wait({waiting, writing}, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    assert begun.is_set(), writing
     repairing = ("repair", "--partition", "0")
     code = await asyncio.to_thread(operate, monkeypatch, settings(world), *repairing, bounds=FAST)
     writing.cancel()

@@ -1,4 +1,4 @@
-"""What each of Kafka's errors means here: what passes, what an operator must mend, what ends the process."""
+"""What each of Kafka's errors means here: what passes, what an operator mends, what takes a new client."""
 
 from __future__ import annotations
 

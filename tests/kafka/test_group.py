@@ -77,8 +77,12 @@ def test_two_members_share_and_the_one_that_stays_gets_all(
     assert first.lost == set()
 
 
-def test_a_member_whose_brokers_are_gone_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer_module, "_LEAVE_SECONDS", 0.05)
+@pytest.mark.parametrize(("lost", "patience"), [(False, 0.05), (True, 600.0)])
+def test_a_member_whose_brokers_are_gone_lets_go(
+    monkeypatch: pytest.MonkeyPatch, lost: bool, patience: float
+) -> None:
+    monkeypatch.setattr(consumer_module, "_LEAVE_SECONDS", patience)
+    before = set(threading.enumerate())
     with EmbeddedBroker({"t": 1}) as broker:
         consumer = Consumer(KafkaConfig(broker.bootstrap), group=GroupSettings("g"))
         member = Member(consumer)
@@ -87,5 +91,7 @@ def test_a_member_whose_brokers_are_gone_lets_go(monkeypatch: pytest.MonkeyPatch
     for _ in range(3):
         consumer.commit({Partition("t", 0): 0})
         consumer.poll(1, 0.05)
+    consumer._stranding.lost = lost
     consumer.close()
-    assert "runlane-leaving" in {thread.name for thread in threading.enumerate()}
+    left = {thread.name for thread in threading.enumerate() if thread not in before}
+    assert left == {"runlane-leaving"}, "the library goes on waiting for the commits, and nobody waits for it"

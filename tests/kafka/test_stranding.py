@@ -107,16 +107,6 @@ def test_a_lost_reader_ends_in_its_poll_and_in_its_calls(broker: EmbeddedBroker)
         consumer._consumer = inner
 
 
-def test_a_lost_reader_lets_go_without_waiting_for_its_group(broker: EmbeddedBroker) -> None:
-    calls: list[str] = []
-    consumer = Consumer(KafkaConfig(broker.bootstrap))
-    inner, consumer._consumer = consumer._consumer, SimpleNamespace(close=lambda: calls.append("close"))
-    consumer._stranding.lost = True
-    consumer.close()
-    assert calls == []
-    inner.close()
-
-
 def test_a_lost_producer_gives_up_what_it_holds(broker: EmbeddedBroker) -> None:
     config = KafkaConfig(broker.bootstrap)
     producer = Producer(NOWHERE)

@@ -9,37 +9,54 @@ from pathlib import Path
 import pytest
 
 from runlane.contract.errors import FatalKafkaError
-from runlane.kafka import GroupSettings, KafkaConfig, Polled
+from runlane.kafka import Delivery, GroupSettings, KafkaConfig, Polled
 from runlane.owner.kafka_log import KafkaLog
 from runlane.owner.owner import Owner
+from runlane.owner.ports import Outgoing
 from runlane.store import topic_log
 from runlane.store.block import LogId
-from tests.owner.simulation.clients import agent_session, one_shot
+from runlane.store.stops import LogFacts
+from tests.owner.simulation.clients import agent_session
 from tests.owner.stack import CONFIG, PATIENCE, TOPICS, Journal, Running, Worker, broker, journal, open_ports
-from tests.owner.test_end_to_end import check_chain, check_records, headers, wait_until_open
+from tests.owner.test_end_to_end import check_chain, check_records
 
 pytestmark = pytest.mark.slow
 LOST = FatalKafkaError("every broker is lost")
 
 
 class FailingLog(KafkaLog):
-    """A log whose clients fail for good in the next poll after ``fail``."""
+    """A log whose clients fail for good in one call: of a poll, once it has fetched something."""
 
-    def __init__(self, kafka: KafkaConfig) -> None:
+    def __init__(self, kafka: KafkaConfig, call: str = "", at: int = 1) -> None:
         super().__init__(kafka, topics=TOPICS, group=GroupSettings("owners"), log=LogId("embedded", "log-1"))
-        self._due = threading.Event()
-        self.failed = threading.Event()
-
-    def fail(self) -> None:
-        self._due.set()
-        assert self.failed.wait(PATIENCE)
+        self._call = call
+        self.calls_left = at
+        self.owner: Owner | None = None
 
     def poll(self, max_messages: int, timeout: float) -> Polled:
-        if self._due.is_set():
-            self._due.clear()
-            self.failed.set()
-            raise LOST
-        return super().poll(max_messages, timeout)
+        polled = super().poll(max_messages, timeout)
+        if polled.messages:
+            self._count("poll")
+        return polled
+
+    def send(self, message: Outgoing, delivered: Delivery) -> bool:
+        self._count("send")
+        return super().send(message, delivered)
+
+    def facts(self, partition: int, tip_offset: int) -> LogFacts:
+        self._count("facts")
+        return super().facts(partition, tip_offset)
+
+    def renew(self, failure: FatalKafkaError) -> None:
+        super().renew(failure)
+        if self.owner is not None:
+            self.owner.stop()
+
+    def _count(self, call: str) -> None:
+        if call == self._call:
+            self.calls_left -= 1
+            if not self.calls_left:
+                raise LOST
 
 
 @pytest.fixture
@@ -48,34 +65,54 @@ def held(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
-def test_it_takes_its_partitions_over_and_loses_nothing(
-    held: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients are made anew however short they lasted."""
     monkeypatch.setattr(topic_log, "_SHORTEST_LIFE_SECONDS", 0.0)
+
+
+def start(log: FailingLog, held: Journal) -> Running:
+    ports = open_ports(log, held)
+    owner = Owner(CONFIG, ports)
+    thread = threading.Thread(target=owner.run, daemon=True)
+    thread.start()
+    return Running(owner, log, thread, ports)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize(("call", "at"), [("poll", 1), ("poll", 4), ("send", 1), ("send", 6), ("facts", 1)])
+def test_what_was_under_way_is_answered_once_and_in_order(held: Journal, call: str, at: int) -> None:
+    before = set(threading.enumerate())
     with broker() as kafka:
-        worker, log = Worker(kafka), FailingLog(kafka)
-        ports = open_ports(log, held)
-        owner = Owner(CONFIG, ports)
-        thread = threading.Thread(target=owner.run, daemon=True)
-        running = Running(owner, log, thread, ports)
-        thread.start()
-        worker.play(one_shot("before"))
-        log.fail()
-        worker.play(agent_session("after", 3, purge=True))
-        wait_until_open(running)
+        worker, log = Worker(kafka), FailingLog(kafka, call, at)
+        running = start(log, held)
+        worker.play(agent_session("alpha", 3, purge=True))
+        threads = [thread.name for thread in threading.enumerate() if thread not in before]
+        assert log.calls_left <= 0
+        assert threads.count("owner-log") == threads.count("owner-poll") == 1
         running.stop()
         worker.hear_all()
         for partition in range(TOPICS.partitions):
             check_chain(held, partition)
-            assert max(header.epoch for header in headers(held, partition)) == 2
-        check_records(worker, "s/after")
+        check_records(worker, "s/alpha")
         worker.close()
+
+
+@pytest.mark.usefixtures("patient")
+def test_one_that_is_stopped_while_it_starts_anew_ends(held: Journal) -> None:
+    with broker() as kafka:
+        log = FailingLog(kafka, "facts")
+        log.owner = Owner(CONFIG, open_ports(log, held))
+        thread = threading.Thread(target=log.owner.run, daemon=True)
+        thread.start()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+        log.close()
 
 
 def test_clients_that_do_not_last_end_it(held: Journal) -> None:
     with broker() as kafka:
-        log = FailingLog(kafka)
-        log._due.set()
+        log = FailingLog(kafka, "facts")
         with pytest.raises(FatalKafkaError):
             Owner(CONFIG, open_ports(log, held)).run()
         log.close()

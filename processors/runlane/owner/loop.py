@@ -1,8 +1,8 @@
 """The real loop: the core in one thread, Kafka's poll in another, workers for whatever waits.
 
 The poll thread never waits for ClickHouse: it polls, hands over, and does what the core asks of the consumer.
-Only the core's thread touches state. A failure that is no temporary one ends the loop, and with it the
-process.
+Only the core's thread touches state. A failure that is no temporary one ends the loop; ``Owner`` says what
+then.
 """
 
 from __future__ import annotations
@@ -96,6 +96,11 @@ class Loop:
                 self._poller.join()
         if self._failure is not None:
             raise self._failure
+
+    def join(self) -> None:
+        """Wait, after ``run``, for workers that are still in a call of a port; each call is bounded."""
+        for thread in self._threads:
+            thread.join()
 
     def stop(self) -> None:
         """Let every partition go and end ``run``; any thread, also a signal handler."""
@@ -193,14 +198,14 @@ class Loop:
 
     def _work(self, kind: TaskKind) -> None:
         tasks = self._tasks[kind]
-        while (task := tasks.get()) is not None:
+        while (task := tasks.get()) is not None and not self._ended.is_set():
             self.post(run(task, self._ports))
 
     def _guard(self, body: Callable[..., None], *arguments: TaskKind) -> None:
         try:
             body(*arguments)
         except BaseException as failure:  # noqa: BLE001 - it ends the loop, whose thread raises it
-            self._failure = failure
+            self._failure = self._failure or failure
             self.post(_WAKE)
 
     # The poll thread.

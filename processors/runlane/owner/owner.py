@@ -74,14 +74,12 @@ class Owner:
         would: counts and caches too. Raises ``FatalKafkaError`` where that does not help, or what else cannot
         be gone on from: end the process then.
         """
-        while True:
+        while not self._stopping:
             try:
                 self._loop.run()
             except FatalKafkaError as failure:
-                self._ports.log.renew(failure)
-                self._loop = self._new_loop()
-                if self._stopping:
-                    return
+                if not self._stopping:
+                    self._start_anew(failure)
             else:
                 return
 
@@ -89,6 +87,12 @@ class Owner:
         """Settle and send what is in flight, let everything go, end ``run``; any thread."""
         self._stopping = True
         self._loop.stop()
+
+    def _start_anew(self, failure: FatalKafkaError) -> None:
+        # Else the new loop's collector would keep what a worker of the old one still holds.
+        self._loop.join()
+        self._ports.log.renew(failure)
+        self._loop = self._new_loop()
 
     def _new_loop(self) -> Loop:
         bounds = self._config.bounds

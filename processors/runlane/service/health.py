@@ -15,7 +15,7 @@ PATIENCE_SECONDS: Final = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What a role shows of its work: ``done`` only grows, ``waiting`` says that there is more to do."""
+    """What a role shows of its work: ``done`` grows, ``waiting`` says that there is more to do."""
 
     partitions: int
     done: int

@@ -93,9 +93,11 @@ class Exchange:
                 return await entry.answer
         except TimeoutError:
             # A process that was held up finds the answer and the end of its time in the same moment.
-            if entry.answer.done() and not entry.answer.cancelled():
-                return entry.answer.result()
-            raise self._no_answer(entry, "no answer came in time") from None
+            if not entry.answer.done() or entry.answer.cancelled():
+                raise self._no_answer(entry, "no answer came in time") from None
+            if (failure := entry.answer.exception()) is not None:
+                raise failure from None
+            return entry.answer.result()
         finally:
             entry.still()
             del self._open[letter.correlation_id]

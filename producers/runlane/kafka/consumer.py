@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from types import TracebackType
 from typing import Any, Final, ParamSpec, Self, TypeVar
 
@@ -39,7 +39,8 @@ _MISSING: Final = frozenset(
 )
 _REFUSED_SECONDS: Final = 10.0
 """How long brokers refuse our user before it is no passing trouble, such as one of them just starting."""
-_LEAVE_SECONDS: Final = 10.0
+_LEAVE_SECONDS: Final = 5.0
+"""How long a group may take to hear that a member leaves; it finds out by itself once the session is over."""
 _STAMPLESS: Final = 10_000
 """How many messages from the end are looked at where nothing was stamped later, or the broker cannot tell."""
 
@@ -227,13 +228,21 @@ class Consumer:
         return low, high
 
     def close(self) -> None:
-        """Leave the group, without committing anything, unless its brokers are silent for 10 seconds."""
-        if not self._stranding.lost:
-            # The library waits for the answers to its commits, however long no broker gives one.
-            leaving = threading.Thread(target=self._leave, name="runlane-leaving", daemon=True)
-            leaving.start()
-            leaving.join(_LEAVE_SECONDS)
+        """Leave the group, without committing anything.
+
+        Where no broker answers, the group is left to find out by itself: at once when the brokers are lost
+        for good, else after 5 seconds. Callbacks may run in another thread meanwhile.
+        """
+        # The library waits for the answers to its commits, however long no broker gives one.
+        lost = self._stranding.lost
+        faults: list[Exception] = []
+        leave = self._drop if lost else partial(self._leave, faults)
+        leaving = threading.Thread(target=leave, name="runlane-leaving", daemon=True)
+        leaving.start()
+        leaving.join(0.0 if lost else _LEAVE_SECONDS)
         self._on_assign = self._on_revoke = self._on_lost = _unheard
+        if faults:
+            raise faults[0]
 
     def __enter__(self) -> Self:
         return self
@@ -243,9 +252,15 @@ class Consumer:
     ) -> None:
         self.close()
 
-    def _leave(self) -> None:
-        with suppress(RunlaneError):
+    def _drop(self) -> None:
+        # That ends the client, where closing it would wait for its brokers for ever.
+        del self._consumer, self._stranding
+
+    def _leave(self, faults: list[Exception]) -> None:
+        try:
             self._do("closing", self._consumer.close)
+        except Exception as fault:  # noqa: BLE001 - whoever closes raises it
+            faults.append(fault)
 
     def _do(self, doing: str, call: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         # The library may crash when two threads are inside one consumer; callbacks come back in the same one.

@@ -24,6 +24,7 @@ Delivery = Callable[[RunlaneError | None], None]
 ANY_PARTITION: Final = -1
 _SLICE_SECONDS: Final = 0.05
 _REPORT_SECONDS: Final = 5.0
+"""More than enough: what was given up is reported at once, unless the whole process is halted."""
 
 
 class Producer:

@@ -18,6 +18,7 @@ from runlane.store.stops import LogFacts, LogShape
 
 _LINGER_MS: Final = 1.0
 _SHORTEST_LIFE_SECONDS: Final = 10.0
+"""Less than it takes to find out that a client lost its brokers: that alone never ends a role."""
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -1,10 +1,11 @@
 """The runs list: a snapshot, then each run that changed, with its counts and what it did last."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import pytest
 
 from runlane.client import ToolCall
+from runlane.contract.reader import Reader
 from runlane.contract.values import RunMeta
 from runlane.gateway.live import board as module
 from runlane.gateway.live.summary import activity_of
@@ -106,6 +107,28 @@ async def test_an_unknown_run_that_changes_is_read(world: World, monkeypatch: py
 
     assert told["run_id"] != known
     assert told["records"] == 2
+
+
+async def test_a_run_that_the_search_has_late_comes_with_a_second_look(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot = module.Board._snapshot
+
+    async def late(
+        board: module.Board, reader: Reader, *, only_unknown: bool = False
+    ) -> AsyncGenerator[bytes]:
+        if only_unknown:
+            async for piece in snapshot(board, reader, only_unknown=True):
+                yield piece
+
+    monkeypatch.setattr(module, "_LAG_SECONDS", 0.0)
+    monkeypatch.setattr(module.Board, "_snapshot", late)
+    await world.session()
+    await begin(world)
+    world.unpublished()
+    async with world.stream("/v1/runs/stream") as viewer:
+        assert [event.name for event in await viewer.until("sync")] == ["head", "sync"]
+        assert data(await viewer.next())["run_id"] == "r"
 
 
 async def test_a_viewer_token_sees_its_runs_only(world: World) -> None:

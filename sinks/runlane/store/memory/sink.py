@@ -94,12 +94,13 @@ class MemorySink:
         """Store until ``stop``; a Kafka client that failed for good is made anew."""
         while not self._ended.is_set():
             try:
-                self._store()
+                self._own()
             except FatalKafkaError as failure:
+                if not self._ended.is_set():
+                    self._ports.log.renew(failure)
                 self._held.clear()
-                self._ports.log.renew(failure)
 
-    def _store(self) -> None:
+    def _own(self) -> None:
         log = self._ports.log
         log.begin(self._assigned, self._revoked)
         while not self._ended.is_set():
