@@ -88,6 +88,7 @@ COMMIT = (
 POINTS = [(point, when) for point in TAKEOVER + COMMIT for when in point.whens]
 NOT_KILLED_AT = {
     "start_generation": "only repair calls it, while no owner runs",
+    "renew": "it makes clients, after one owner and before the next: tests/owner/test_new_clients.py",
     **dict.fromkeys(("now", "monotonic", "sleep", "nonce", "jitter"), "it reads this process alone"),
 }
 

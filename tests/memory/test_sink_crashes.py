@@ -83,8 +83,8 @@ KILLS = [
     for before in (True, False)
     if not (before and point.after)
 ]
-NOT_KILLED_AT = {"start_generation", "now", "monotonic", "sleep", "nonce", "jitter"}
-"""Only a repair calls the first, while no sink runs; the others read this process alone."""
+NOT_KILLED_AT = {"start_generation", "renew", "now", "monotonic", "sleep", "nonce", "jitter"}
+"""Repair alone calls the first, without a sink; the second makes clients; the others read this process."""
 
 
 def test_every_port_call_is_a_point() -> None:
