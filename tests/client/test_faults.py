@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from runlane.contract.commands import AppendRunRecord
 from runlane.contract.errors import ContractError, NotPermitted, OutcomeUnknown, Overloaded, Unavailable
+from runlane.contract.outcomes import AppendResult
 from tests.client.make import begin, record
 from tests.client.scripted import QUICK, ScriptedTransport, Step, leap, store_over, until
 
+Call = Coroutine[Any, Any, AppendResult]
 SECRET = b'{"secret":"do not show"}'
 OVER = QUICK.timeout + 1
+
+
+async def overdue(call: Call, reached: Callable[[], bool], monkeypatch: pytest.MonkeyPatch) -> AppendResult:
+    """Make a call whose time is over once something is reached."""
+    calling = asyncio.create_task(call)
+    await until(reached)
+    leap(OVER, monkeypatch)
+    return await calling
 
 
 async def test_a_lost_outcome_repeats_the_same_bytes_under_the_same_id() -> None:
@@ -89,11 +101,9 @@ async def test_time_without_an_answer_says_what_is_unknown(monkeypatch: pytest.M
     async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.DROP] * 100)
-        append = asyncio.create_task(store.append_run_record(record("k", payload=SECRET)))
-        await until(lambda: len(wire.sent) > 1)
-        leap(OVER, monkeypatch)
+        append = store.append_run_record(record("k", payload=SECRET))
         with pytest.raises(OutcomeUnknown) as unknown:
-            await append
+            await overdue(append, lambda: len(wire.sent) > 1, monkeypatch)
         assert unknown.value.retryable
         assert "append_run_record of 'k' in run 'run'" in unknown.value.message
         assert "may or may not be committed" in unknown.value.message
@@ -120,11 +130,9 @@ async def test_a_command_that_was_never_sent_is_not_unknown(monkeypatch: pytest.
     async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.REFUSE] * 1000)
-        append = asyncio.create_task(store.append_run_record(record("k")))
-        await until(lambda: wire.refused > 1)
-        leap(OVER, monkeypatch)
+        append = store.append_run_record(record("k"))
         with pytest.raises(Unavailable, match="not sent") as unsent:
-            await append
+            await overdue(append, lambda: wire.refused > 1, monkeypatch)
         assert "cut" in unsent.value.message
         assert wire.sent == []
 
@@ -134,11 +142,9 @@ async def test_a_temporary_failure_until_the_end_is_the_error(monkeypatch: pytes
     async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.BUSY] * 1000)
-        append = asyncio.create_task(store.append_run_record(record("k")))
-        await until(lambda: len(wire.sent) > 1)
-        leap(OVER, monkeypatch)
+        append = store.append_run_record(record("k"))
         with pytest.raises(Unavailable, match="busy"):
-            await append
+            await overdue(append, lambda: len(wire.sent) > 1, monkeypatch)
 
 
 @pytest.mark.case("C269")
@@ -149,11 +155,9 @@ async def test_after_a_temporary_failure_the_identical_retry_may_succeed(
     async with store_over(wire) as store:
         await begin(store)
         wire.script(*[Step.LOSE_OUTCOME] * 20)
-        append = asyncio.create_task(store.append_run_record(record("k")))
-        await until(lambda: len(wire.sent) > 1)
-        leap(OVER, monkeypatch)
+        append = store.append_run_record(record("k"))
         with pytest.raises(OutcomeUnknown) as unknown:
-            await append
+            await overdue(append, lambda: len(wire.sent) > 1, monkeypatch)
         assert not isinstance(unknown.value, ContractError)
         wire.script()
         assert (await store.append_run_record(record("k"))).id == "2"

@@ -111,58 +111,53 @@ def flood_answered(world: World) -> bool:
     return int(count) == FLOOD
 
 
-def test_clickhouse_is_away_for_half_a_minute(
-    kafka_broker: Kafka, clickhouse: ClickHouse, tmp_path: Path
-) -> None:
-    with World(kafka_broker.bootstrap, clickhouse, tmp_path, partitions=PARTITIONS) as world:
-        owner = world.owner(bounds=SMALL)
+@contextmanager
+def at_work(kafka: Kafka, clickhouse: ClickHouse, directory: Path) -> Iterator[tuple[World, Ledger]]:
+    """A world with an owner and clients at work, all of whose answers are in the journal in the end."""
+    with World(kafka.bootstrap, clickhouse, directory, partitions=PARTITIONS) as world:
+        world.owner(bounds=SMALL)
         with load(world) as ledger:
             goes_on(ledger, "the clients are at work")
-            clickhouse.kill()
-            back_at = time.monotonic() + OUTAGE_SECONDS
-            flood(world, ledger)
-            time.sleep(max(0.0, back_at - time.monotonic()))
-            assert set(owner.ask("phases").values()) == {"open"}
-            clickhouse.start()
-            goes_on(ledger, "the owner resumes")
-            wait_for(lambda: flood_answered(world), "the flood is decided", seconds=SECONDS)
+            yield world, ledger
+        owner = world.owners[-1]
         peak = owner.ask("peak_rss")
         owner.stop()
         assert peak <= CAPS + ALLOWANCE
         check_acknowledged(world, ledger)
         check_world(world)
+
+
+def test_clickhouse_is_away_for_half_a_minute(
+    kafka_broker: Kafka, clickhouse: ClickHouse, tmp_path: Path
+) -> None:
+    with at_work(kafka_broker, clickhouse, tmp_path) as (world, ledger):
+        clickhouse.kill()
+        back_at = time.monotonic() + OUTAGE_SECONDS
+        flood(world, ledger)
+        time.sleep(max(0.0, back_at - time.monotonic()))
+        assert set(world.owners[-1].ask("phases").values()) == {"open"}
+        clickhouse.start()
+        goes_on(ledger, "the owner resumes")
+        wait_for(lambda: flood_answered(world), "the flood is decided", seconds=SECONDS)
 
 
 def test_the_broker_is_restarted_and_killed(
     own_kafka_broker: KafkaBroker, clickhouse: ClickHouse, tmp_path: Path
 ) -> None:
-    with World(own_kafka_broker.bootstrap, clickhouse, tmp_path, partitions=PARTITIONS) as world:
-        owner = world.owner(bounds=SMALL)
-        with load(world) as ledger:
-            goes_on(ledger, "the clients are at work")
-            own_kafka_broker.restart()
-            goes_on(ledger, "the owner resumes after a restart")
-            own_kafka_broker.kill()
-            own_kafka_broker.start()
-            goes_on(ledger, "the owner resumes after a kill")
-        peak = owner.ask("peak_rss")
-        owner.stop()
-        assert peak <= CAPS + ALLOWANCE
-        check_acknowledged(world, ledger)
-        check_world(world)
+    with at_work(own_kafka_broker, clickhouse, tmp_path) as (_, ledger):
+        own_kafka_broker.restart()
+        goes_on(ledger, "the owner resumes after a restart")
+        own_kafka_broker.kill()
+        own_kafka_broker.start()
+        goes_on(ledger, "the owner resumes after a kill")
 
 
 def test_an_owner_that_is_stopped_while_the_broker_is_away_ends(
     own_kafka_broker: KafkaBroker, clickhouse: ClickHouse, tmp_path: Path
 ) -> None:
-    with World(own_kafka_broker.bootstrap, clickhouse, tmp_path, partitions=PARTITIONS) as world:
-        owner = world.owner(bounds=SMALL)
-        with load(world) as ledger:
-            goes_on(ledger, "the clients are at work")
-            own_kafka_broker.kill()
-            owner.stop()
-            own_kafka_broker.start()
-            world.owner(bounds=SMALL)
-            goes_on(ledger, "another owner goes on")
-        check_acknowledged(world, ledger)
-        check_world(world)
+    with at_work(own_kafka_broker, clickhouse, tmp_path) as (world, ledger):
+        own_kafka_broker.kill()
+        world.owners[-1].stop()
+        own_kafka_broker.start()
+        world.owner(bounds=SMALL)
+        goes_on(ledger, "another owner goes on")

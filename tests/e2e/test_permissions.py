@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from runlane.service.owner_thread import OwnerParts, OwnerThread
 from runlane.store import connect, migrate
 from tests.client.scripted import NOW
 from tests.e2e.secured import ADMIN, WORKER, SecuredBroker
-from tests.e2e.stack import HOST_KEY, OWNER_KEYS, PATIENCE
+from tests.e2e.stack import HOST_KEY, OWNER_KEYS, PATIENCE, wait_for
 from tests.service.commands import runlane
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -48,11 +47,14 @@ def test_a_user_with_a_wrong_password_is_told_so(broker: SecuredBroker) -> None:
 
 def until_answered(call: Callable[[], object]) -> None:
     """Ask again where a call gave up before the brokers had said anything."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+
+    def answered() -> bool:
         with suppress(Unavailable):
             call()
-            return
+            return True
+        return False
+
+    wait_for(answered, "the brokers say something")
 
 
 def test_administration_that_is_not_allowed_is_refused(broker: SecuredBroker) -> None:

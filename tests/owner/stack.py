@@ -102,7 +102,11 @@ def start_owner(
 
     Else as a group's member.
     """
-    log = open_log(kafka, topics, log_name)
+    return start_over(open_log(kafka, topics, log_name), held, config)
+
+
+def start_over(log: KafkaLog, held: Journal, config: OwnerConfig = CONFIG) -> Running:
+    """Run an owner over this log."""
     ports = open_ports(log, held)
     owner = Owner(config, ports)
     thread = threading.Thread(target=owner.run, daemon=True)

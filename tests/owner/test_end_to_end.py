@@ -6,8 +6,6 @@ What the simulation shows, on the real parts.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,15 +17,9 @@ from runlane.store.block import BlockHeader, BlockKind
 from runlane.store.chain import ChainReader
 from tests.owner.simulation import commands
 from tests.owner.simulation.clients import agent_session, one_shot
-from tests.owner.stack import PATIENCE, TOPICS, Journal, Running, Worker, broker, journal, start_owner
+from tests.owner.stack import PATIENCE, TOPICS, Journal, Running, Worker, broker, start_owner
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Journal]:
-    with journal(tmp_path / "journal") as opened:
-        yield opened
 
 
 def headers(held: Journal, partition: int) -> list[BlockHeader]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +15,16 @@ from runlane.store import topic_log
 from runlane.store.block import LogId
 from runlane.store.stops import LogFacts
 from tests.owner.simulation.clients import agent_session
-from tests.owner.stack import CONFIG, PATIENCE, TOPICS, Journal, Running, Worker, broker, journal, open_ports
+from tests.owner.stack import (
+    CONFIG,
+    PATIENCE,
+    TOPICS,
+    Journal,
+    Worker,
+    broker,
+    open_ports,
+    start_over,
+)
 from tests.owner.test_end_to_end import check_chain, check_records
 
 pytestmark = pytest.mark.slow
@@ -60,23 +67,9 @@ class FailingLog(KafkaLog):
 
 
 @pytest.fixture
-def held(tmp_path: Path) -> Iterator[Journal]:
-    with journal(tmp_path / "journal") as opened:
-        yield opened
-
-
-@pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients are made anew however short they lasted."""
     monkeypatch.setattr(topic_log, "_SHORTEST_LIFE_SECONDS", 0.0)
-
-
-def start(log: FailingLog, held: Journal) -> Running:
-    ports = open_ports(log, held)
-    owner = Owner(CONFIG, ports)
-    thread = threading.Thread(target=owner.run, daemon=True)
-    thread.start()
-    return Running(owner, log, thread, ports)
 
 
 @pytest.mark.usefixtures("patient")
@@ -85,7 +78,7 @@ def test_what_was_under_way_is_answered_once_and_in_order(held: Journal, call: s
     before = set(threading.enumerate())
     with broker() as kafka:
         worker, log = Worker(kafka), FailingLog(kafka, call, at)
-        running = start(log, held)
+        running = start_over(log, held)
         worker.play(agent_session("alpha", 3, purge=True))
         threads = [thread.name for thread in threading.enumerate() if thread not in before]
         assert log.calls_left <= 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +20,6 @@ from tests.owner.stack import (
     Journal,
     Running,
     Worker,
-    journal,
     open_log,
     open_ports,
     plain,
@@ -31,12 +28,6 @@ from tests.owner.stack import (
 from tests.owner.test_end_to_end import check_chain
 
 pytestmark = pytest.mark.kafka
-
-
-@pytest.fixture
-def held(tmp_path: Path) -> Iterator[Journal]:
-    with journal(tmp_path / "journal") as opened:
-        yield opened
 
 
 @pytest.fixture

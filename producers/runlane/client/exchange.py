@@ -89,14 +89,10 @@ class Exchange:
             self._send(entry)
             if on_sent is not None:
                 on_sent()
-            async with asyncio.timeout_at(deadline):
-                return await entry.answer
-        except TimeoutError:
             # A process that was held up finds the answer and the end of its time in the same moment.
-            if not entry.answer.done() or entry.answer.cancelled():
-                raise self._no_answer(entry, "no answer came in time") from None
-            if (failure := entry.answer.exception()) is not None:
-                raise failure from None
+            await asyncio.wait([entry.answer], timeout=deadline - asyncio.get_running_loop().time())
+            if not entry.answer.done():
+                raise self._no_answer(entry, "no answer came in time")
             return entry.answer.result()
         finally:
             entry.still()
