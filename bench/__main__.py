@@ -26,6 +26,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--commands", type=int, default=30_000, help="commands of a backlog")
     parser.add_argument("--seconds", type=float, default=10.0, help="seconds of live load a round")
+    parser.add_argument(
+        "--settle", type=float, default=50.0, help="seconds of live load beforehand, unmeasured"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="rounds whose medians are taken")
     options = parser.parse_args()
     backlogs: list[BacklogFigures] = []
@@ -34,11 +37,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
         with kafka(place / "kafka") as config:
-            for number in range(options.rounds):
+            for number in range(1, options.rounds + 1):
                 backlogs.append(_backlog(config, place / f"backlog-{number}", options.commands))
+                print(f"round {number}: {backlogs[-1]}", flush=True)
+            live.measure(config, place / "settling", 4, options.settle)
+            for number in range(1, options.rounds + 1):
                 four.append(live.measure(config, place / f"four-{number}", 4, options.seconds))
                 twelve.append(live.measure(config, place / f"twelve-{number}", 12, options.seconds))
-                print(f"round {number + 1}: {backlogs[-1]}\n  4 partitions {four[-1]}\n  12 {twelve[-1]}")
+                print(f"round {number}: 4 partitions {four[-1]}\n  12 {twelve[-1]}", flush=True)
     _report(backlogs, four, twelve)
 
 

@@ -30,12 +30,12 @@ CONFIG: Final = OwnerConfig(host_keys=HOST_KEYS, receipt_keys=RECEIPT_KEYS)
 
 @contextlib.contextmanager
 def kafka(directory: Path) -> Generator[KafkaConfig]:
-    """Give the broker that ``RUNLANE_KAFKA`` names, or start one."""
+    """Give the broker that ``RUNLANE_KAFKA`` names, or start one, compiled as an installation's is."""
     named = os.environ.get("RUNLANE_KAFKA")
     if named:
         yield KafkaConfig(named, fetch_wait_ms=PATIENT_FETCH_MS)
         return
-    with KafkaBroker(directory) as broker:
+    with KafkaBroker(directory, brief=False) as broker:
         yield KafkaConfig(broker.bootstrap, fetch_wait_ms=PATIENT_FETCH_MS)
 
 

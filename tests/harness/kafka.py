@@ -125,13 +125,22 @@ class KafkaBroker(Kafka):
     """
 
     def __init__(
-        self, directory: Path, *, heap: str = "768m", properties: dict[str, str] | None = None
+        self,
+        directory: Path,
+        *,
+        heap: str = "768m",
+        properties: dict[str, str] | None = None,
+        brief: bool = True,
     ) -> None:
-        """Choose the place, the JVM heap, and server properties over `PROPERTIES`; starts nothing."""
+        """Choose the place, the JVM heap, and server properties over `PROPERTIES`; starts nothing.
+
+        `brief`: it lives for a test. Else it is compiled to live for long, and slow in its first minute.
+        """
         super().__init__("")
         self._directory = directory
         self._heap = heap
         self._properties = properties or {}
+        self._brief = brief
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -243,8 +252,10 @@ class KafkaBroker(Kafka):
 
     def _java(self, heap: str) -> list[str]:
         logging = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
-        # A process this short spends more on the second compiler than it gains.
-        tuning = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+        tuning = ["-XX:+UseSerialGC"]
+        if self._brief:
+            # It would spend more on the second compiler than it gains.
+            tuning.append("-XX:TieredStopAtLevel=1")
         return [java(), f"-Xmx{heap}", *tuning, logging, "-cp", f"{kafka_libs()}/*"]
 
     def _launch(self) -> None:

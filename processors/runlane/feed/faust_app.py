@@ -19,7 +19,6 @@ from runlane.kafka import KafkaConfig, Tls
 
 _BUFFERED: Final = 64
 _FETCH_WAIT: Final = "_fetch_max_wait_ms"
-_FETCH_WAIT_MS: Final = 10
 _COMMIT_SECONDS: Final = 1.0
 _HEARTBEAT_SECONDS: Final = 1.0
 _SESSION_SECONDS: Final = 10.0
@@ -58,7 +57,7 @@ class _QuickThread(AIOKafkaConsumerThread):
     def _create_worker_consumer(self, transport: Any) -> Any:
         consumer = super()._create_worker_consumer(transport)
         # Faust asks for 1,500 ms; the embedded broker lets a fetch wait that long though something came.
-        setattr(consumer, _FETCH_WAIT, _FETCH_WAIT_MS)
+        setattr(consumer, _FETCH_WAIT, transport.fetch_wait_ms)
         return consumer
 
 
@@ -72,6 +71,7 @@ class _QuickConsumer(Consumer):
 
 class _QuickTransport(Transport):
     Consumer = _QuickConsumer
+    fetch_wait_ms: int
 
 
 class _App(faust.App):
@@ -103,7 +103,9 @@ def make_app(config: KafkaConfig, *, group: str, topic: str, on_event: OnEvent) 
         topic_disable_leader=True,
         web_enabled=False,
     )
-    app.transport = _QuickTransport(app.conf.broker, app, loop=app.loop)
+    transport = _QuickTransport(app.conf.broker, app, loop=app.loop)
+    transport.fetch_wait_ms = config.fetch_wait_ms
+    app.transport = transport
 
     async def read(stream: Any) -> None:
         # The channel, not the stream: it costs a third, and acknowledges nothing by itself.

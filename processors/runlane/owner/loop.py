@@ -30,7 +30,7 @@ from runlane.owner.tasks import (
     run,
 )
 
-_POLL_SECONDS: Final = 0.02
+_POLL_SECONDS: Final = 0.05
 _CATCH_UP_SECONDS: Final = 0.002
 _FETCH_MESSAGES: Final = 1_000
 _FETCH_BYTES: Final = 2 * 1024 * 1024

@@ -80,8 +80,8 @@ class FeedProcess:
 
     def _run_once(self) -> int | None:
         """Run the feed; return the code that it ended with by itself, None when it was told to end."""
-        port = _free_port()
-        environment = self._environment | {f"{PREFIX}METRICS_LISTEN": f"127.0.0.1:{port}"}
+        address = f"127.0.0.1:{_free_port()}"
+        environment = self._environment | {f"{PREFIX}METRICS_LISTEN": address}
         process = subprocess.Popen(  # noqa: S603 - our own module
             [sys.executable, "-m", __name__],
             env=environment,
@@ -89,19 +89,21 @@ class FeedProcess:
             stdout=subprocess.DEVNULL,
         )
         try:
-            while not self._leaving.wait(_LOOK_SECONDS):
-                code = process.poll()
-                if code is not None:
-                    return code
-                self._faults = _ask(f"http://127.0.0.1:{port}/readyz")
+            # One client for all looks: each new one would load the system's certificates.
+            with httpx2.Client(base_url=f"http://{address}", timeout=_LOOK_SECONDS, trust_env=False) as probe:
+                while not self._leaving.wait(_LOOK_SECONDS):
+                    code = process.poll()
+                    if code is not None:
+                        return code
+                    self._faults = _ask(probe)
             return None
         finally:
             _end(process)
 
 
-def _ask(address: str) -> Faults:
+def _ask(probe: httpx2.Client) -> Faults:
     try:
-        faults: Faults = httpx2.get(address, timeout=_LOOK_SECONDS, trust_env=False).json()["faults"]
+        faults: Faults = probe.get("/readyz").json()["faults"]
     except httpx2.HTTPError:
         return _STARTING
     return faults

@@ -35,6 +35,8 @@ _CLUSTER: Final = "embedded"
 _OPEN_SECONDS: Final = 120.0
 _READ_THREADS: Final = 2
 _LINK_SECONDS: Final = 3600.0
+_BESIDE_FETCH_MS: Final = 25
+"""An idle reader of the embedded broker asks again and again: less often where no command waits for it."""
 ADOPTS: Final = frozenset({StopKind.LOG_REPLACED, StopKind.LOG_TRIMMED, StopKind.LOG_BEGINS_LATE})
 """The embedded broker is empty at each start and keeps 5 MB a partition, so these are its everyday life."""
 
@@ -138,7 +140,7 @@ class EmbeddedStack:
 
     def _memory_parts(self, base: _Base) -> MemoryParts:
         return MemoryParts(
-            kafka=KafkaConfig(base.broker.bootstrap, client_id="runlane-memory-sink"),
+            kafka=_beside(base, "runlane-memory-sink"),
             topics=self._topics,
             group=GroupSettings("runlane-memory-sink"),
             pool=self.pool,
@@ -155,7 +157,7 @@ class EmbeddedStack:
             self.pool,
             Access(tokens, LOOPBACK_HOSTS),
             (_HOST, self._port),
-            kafka=KafkaConfig(base.broker.bootstrap, client_id="runlane-gateway"),
+            kafka=_beside(base, "runlane-gateway"),
             topics=self._topics,
             host_key=keys.signing_key(),
             read_threads=_READ_THREADS,
@@ -178,3 +180,8 @@ class EmbeddedStack:
     async def _ready(self) -> Mapping[str, str]:
         faults = {**self.owner.progress.faults(), **self.memory.faults()}
         return faults if self.feed is None else {**faults, **self.feed.faults()}
+
+
+def _beside(base: _Base, client_id: str) -> KafkaConfig:
+    """Return how a part beside the owner reaches the broker."""
+    return KafkaConfig(base.broker.bootstrap, client_id=client_id, fetch_wait_ms=_BESIDE_FETCH_MS)
