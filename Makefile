@@ -1,6 +1,7 @@
 # Every target sets up what it needs in .venv; a second call finds it done.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-WORKERS ?= 2
+# Tests wait for processes of theirs half of the time, so there are more workers than cores.
+WORKERS ?= 3
 ARGS ?=
 
 VENV := .venv
