@@ -44,7 +44,10 @@ def kafka_broker(request: pytest.FixtureRequest) -> Kafka:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark users of a broker as ``kafka``, and what runs once more over a database server as ``slow``."""
+    """Mark users of a broker as ``kafka``, what runs once more over a database server as ``slow``.
+
+    What is long is slow too, and comes first, so that no worker is left alone with it at the end.
+    """
     for item in items:
         fixtures: tuple[str, ...] = getattr(item, "fixturenames", ())
         if BROKER_FIXTURES.intersection(fixtures):
@@ -52,6 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         call: Any = getattr(item, "callspec", None)
         if call is not None and "server" in call.params.values():
             item.add_marker("slow")
+        if item.get_closest_marker("long"):
+            item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.hookimpl(wrapper=True)

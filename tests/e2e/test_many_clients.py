@@ -18,7 +18,7 @@ from tests.e2e.plays import Expected, Play, heard
 from tests.e2e.stack import HOST_KEY, PROCESSES, TOKEN, ClickHouse, OwnerProcess, World, wait_for
 from tests.harness.kafka import Kafka
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.timeout(900)]
 PROCESS_COUNT = 8
 LANES_EACH = 25
 COMMANDS_EACH = 50

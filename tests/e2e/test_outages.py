@@ -27,7 +27,7 @@ from tests.e2e.stack import FAST, ClickHouse, World, wait_for
 from tests.e2e.workload import Ledger, note, one_shot, start_of
 from tests.harness.kafka import Kafka, KafkaBroker
 
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.guarantee("G1")]
+pytestmark = [pytest.mark.kafka, pytest.mark.long, pytest.mark.guarantee("G1")]
 
 PARTITIONS = 2
 OUTAGE_SECONDS = 30.0

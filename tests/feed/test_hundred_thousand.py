@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 
+import pytest
+
 from runlane.store.engine import connect
 from tests.e2e.stack import ClickHouse, wait_for
 from tests.feed.scene import Scene, done
@@ -13,6 +15,7 @@ from tests.harness.ports import free_ports
 RECORDS = 100_000
 
 
+@pytest.mark.long
 def test_the_stream_is_the_mapping_of_the_journal_whatever_happens_to_feeds(
     kafka_broker: Kafka, clickhouse: ClickHouse
 ) -> None:

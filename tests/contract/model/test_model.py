@@ -278,6 +278,6 @@ class TestLanes(Lanes.TestCase):
     settings = settings(max_examples=40, stateful_step_count=40, **QUIET)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 class TestManyLanes(Lanes.TestCase):
     settings = settings(max_examples=400, stateful_step_count=80, **QUIET)
