@@ -89,21 +89,24 @@ class FeedProcess:
             stdout=subprocess.DEVNULL,
         )
         try:
-            # One client for all looks: each new one would load the system's certificates.
-            with httpx2.Client(base_url=f"http://{address}", timeout=_LOOK_SECONDS, trust_env=False) as probe:
-                while not self._leaving.wait(_LOOK_SECONDS):
-                    code = process.poll()
-                    if code is not None:
-                        return code
-                    self._faults = _ask(probe)
-            return None
+            return self._watch(process, f"http://{address}")
         finally:
             _end(process)
 
+    def _watch(self, process: subprocess.Popen[bytes], probes: str) -> int | None:
+        # One client for all looks: each new one would load the system's certificates.
+        with httpx2.Client(base_url=probes, timeout=_LOOK_SECONDS, trust_env=False) as client:
+            while not self._leaving.wait(_LOOK_SECONDS):
+                code = process.poll()
+                if code is not None:
+                    return code
+                self._faults = _ask(client)
+        return None
 
-def _ask(probe: httpx2.Client) -> Faults:
+
+def _ask(client: httpx2.Client) -> Faults:
     try:
-        faults: Faults = probe.get("/readyz").json()["faults"]
+        faults: Faults = client.get("/readyz").json()["faults"]
     except httpx2.HTTPError:
         return _STARTING
     return faults
